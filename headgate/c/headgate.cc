@@ -144,7 +144,7 @@ bool change_table(headgate_gate& gate, const hg::policy::PolicySet& policies, ch
   std::string fault = hg::gate::refuse_table(wanted, gate.table_settings, "gate",
                                              "close the gate and open it again");
   if (fault.empty()) {
-    auto grown = hg::gate::grow_table(*gate.table, policies, gate.table_settings);
+    auto grown = hg::gate::grow_table(*gate.table, policies);
     if (!grown) fault = std::move(grown.error());
   }
   if (!fault.empty()) {

@@ -15,21 +15,15 @@ std::string words(const policy::TableSettings& table) {
 
 std::string refuse_table(const policy::TableSettings& wanted, const policy::TableSettings& used,
                          std::string_view owner, std::string_view remedy) {
-  const bool has_same_file = is_same_file(wanted.file, used.file);
-  if (wanted.memory >= used.memory && has_same_file) return {};
+  const bool fits = wanted.memory >= used.memory || !wanted.file.empty();
+  if (fits && is_same_file(wanted.file, used.file)) return {};
   std::string why =
       "store: the table is to have " + words(wanted) + "; expected the table that this ";
   why.append(owner).append(" has, ").append(words(used)).append(". To change it, ").append(remedy);
-  if (!wanted.file.empty() && has_same_file) {
-    why += "; remove the file first, because a table cannot become smaller";
-  }
   return why;
 }
 
-Result<void, std::string> grow_table(store::Table& table, const policy::PolicySet& policies,
-                                     const policy::TableSettings& used) {
-  // Not if the size is the former one: another process may have made the table larger meanwhile.
-  if (policies.settings().table.memory <= used.memory) return {};
+Result<void, std::string> grow_table(store::Table& table, const policy::PolicySet& policies) {
   const auto grown = table.grow(table_options(policies));
   if (!grown) return Failure<std::string>("store: " + grown.error());
   return {};

@@ -129,4 +129,12 @@ std::string division_warning(const store::TableStats& table, const policy::Polic
   return {};
 }
 
+std::string size_warning(const store::TableStats& table, const store::TableOptions& options) {
+  if (options.file.empty() || table.memory <= options.memory) return {};
+  return options.file + ": is a table of " + std::to_string(table.memory) + " bytes, and " +
+         std::to_string(options.memory) +
+         " were asked for; all of it is used, because a table cannot become smaller: ask for its "
+         "size, or remove the file to start with full quotas";
+}
+
 }  // namespace headgate::gate

@@ -18,4 +18,8 @@ namespace headgate::gate {
 [[nodiscard]] std::string division_warning(const store::TableStats& table,
                                            const policy::PolicySet& policies);
 
+// Returns a warning if the table's file is larger than the options ask for; otherwise "".
+[[nodiscard]] std::string size_warning(const store::TableStats& table,
+                                       const store::TableOptions& options);
+
 }  // namespace headgate::gate

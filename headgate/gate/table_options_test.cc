@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "headgate/base/testing/temporary_directory.h"
 #include "headgate/gate/testing/policies.h"
 #include "headgate/store/table.h"
 
@@ -123,6 +124,23 @@ TEST(TableOptions, WarnsOfATableThatWasDividedForOtherPolicies) {
   more.memory = 3 * memory;
   ASSERT_TRUE(table->grow(more));
   EXPECT_EQ(division_warning(table->stats(), *policies(exact)), "");
+}
+
+TEST(TableOptions, WarnsOfAFileThatIsLargerThanIsAskedFor) {
+  const TemporaryDirectory directory;
+  store::TableOptions options = table_options(*policies(whole));
+  options.memory = 1 << 20;
+  options.file = directory.file("table");
+  const auto table = store::Table::open(options).value();
+  EXPECT_EQ(size_warning(table->stats(), options), "");
+  options.memory = 2 << 20;
+  EXPECT_EQ(size_warning(table->stats(), options), "");
+  options.memory = 1 << 19;
+  EXPECT_EQ(size_warning(table->stats(), options),
+            options.file +
+                ": is a table of 1048576 bytes, and 524288 were asked for; all of it is "
+                "used, because a table cannot become smaller: ask for its size, or "
+                "remove the file to start with full quotas");
 }
 
 TEST(TableOptions, TheLogOfOneKeyIsWholeBesideAnyPolicies) {

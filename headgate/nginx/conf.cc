@@ -42,6 +42,15 @@ bool only_reads_configuration() noexcept {
 
 char* duplicate() noexcept { return const_cast<char*>("is duplicate"); }
 
+// Whether the table of the previous configuration is that of the new one, too. One in a file may be
+// larger, unless the file was removed to get a smaller one.
+bool is_kept(const MainConf& old, const store::TableOptions& wanted) {
+  if (old.table == nullptr || !is_same_file(old.table_options.file, wanted.file)) return false;
+  if (wanted.file.empty()) return old.table_options.memory <= wanted.memory;
+  const store::TableStats table = old.table->stats();
+  return table.memory <= wanted.memory || !table.file_lost;
+}
+
 // Opens the table, or takes over that of the previous configuration, which grows if a larger one is
 // wanted. Returns false after logging the reason.
 bool open_table(ngx_conf_t* cf, MainConf& conf, const MainConf* old) {
@@ -54,14 +63,8 @@ bool open_table(ngx_conf_t* cf, MainConf& conf, const MainConf* old) {
     conf.table_options.grow = false;
     conf.table_options.sharing = store::Sharing::threads;  // whose memory is not allocated at once
   }
-  if (old != nullptr && old->table != nullptr &&
-      old->table_options.memory <= conf.table_options.memory &&
-      is_same_file(old->table_options.file, conf.table_options.file)) {
-    // Not if the size is the former one: another process may have made the table larger meanwhile.
-    const auto grown = old->table_options.memory < conf.table_options.memory
-                           ? old->table->grow(conf.table_options)
-                           : Result<void, std::string>{};
-    if (!grown) {
+  if (old != nullptr && is_kept(*old, conf.table_options)) {
+    if (const auto grown = old->table->grow(conf.table_options); !grown) {
       fault(cf, grown.error());
       return false;
     }
@@ -79,12 +82,17 @@ bool open_table(ngx_conf_t* cf, MainConf& conf, const MainConf* old) {
 }
 
 // At the level of errors, which nginx logs by default.
-void warn_of_division(ngx_conf_t* cf, const MainConf& conf) {
-  if (only_reads_configuration()) return;  // and has not made the table larger
-  const std::string warning = gate::division_warning(conf.table->stats(), *conf.policies);
+void warn(ngx_conf_t* cf, const std::string& warning) {
   if (warning.empty()) return;
   ngx_str_t shown = as_ngx_str(warning);
   ngx_conf_log_error(NGX_LOG_ERR, cf, 0, "headgate: %V", &shown);
+}
+
+void warn_of_table(ngx_conf_t* cf, const MainConf& conf) {
+  const store::TableStats table = conf.table->stats();
+  warn(cf, gate::size_warning(table, conf.table_options));
+  if (only_reads_configuration()) return;  // and has not made the table larger
+  warn(cf, gate::division_warning(table, *conf.policies));
 }
 
 // All at the level of errors, which nginx logs by default: who sees the first line waits for the
@@ -132,7 +140,7 @@ bool open(ngx_conf_t* cf, MainConf& conf) noexcept {
   try {
     const MainConf* old = previous_conf(cf->cycle);
     if (!open_table(cf, conf, old)) return false;
-    warn_of_division(cf, conf);
+    warn_of_table(cf, conf);
     conf.counters =
         Counters::open(conf.policies->names(), old == nullptr ? nullptr : old->counters);
     if (!open_redis(cf, conf)) return false;

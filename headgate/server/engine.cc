@@ -117,7 +117,7 @@ Result<std::shared_ptr<const policy::PolicySet>, std::vector<std::string>> Engin
     if (!renewed) return Faults({config_ + ": " + renewed.error()});
   }
   policy::TableSettings next_settings = wanted;
-  const auto grown = gate::grow_table(*table_, **policies, table_settings_);
+  const auto grown = gate::grow_table(*table_, **policies);
   if (!grown) return Faults({config_ + ": " + grown.error()});
   table_settings_ = std::move(next_settings);
   return std::move(*policies);

@@ -58,8 +58,8 @@ TEST_F(EngineTest, AnotherTableIsRefused) {
   EXPECT_EQ(left_after_one(worker), 2u);
   std::uint64_t refused = 0;
   for (const auto& [table, words] :
-       {std::pair(file + "memory: 512KiB", "have 524288 bytes in the file"),
-        {file + "memory: 65MiB", "cannot get 68157440: it can grow to at most 67108864 bytes"},
+       {std::pair(file + "memory: 65MiB",
+                  "cannot get 68157440: it can grow to at most 67108864 bytes"),
         {"memory: 1MiB",
          "have 1048576 bytes of memory; expected the table that this server has, "
          "1048576 bytes in the file"},
@@ -73,6 +73,20 @@ TEST_F(EngineTest, AnotherTableIsRefused) {
   EXPECT_EQ(left_after_one(worker), 1u) << "the policies in force stay";
   write(5, file + "memory: 1024KiB");
   EXPECT_TRUE(engine->reload());
+}
+
+// So that the former file of policies can be put in force again.
+TEST_F(EngineTest, ATableInAFileMayBeLargerThanIsAskedFor) {
+  write(3, "file: table, memory: 2MiB");
+  std::uint64_t left = 3;
+  for (int start = 0; start < 2; ++start) {
+    const auto engine = Engine::open(config).value();
+    WorkerContext worker(*engine);
+    EXPECT_EQ(left_after_one(worker), --left);
+    write(3, "file: table, memory: 1MiB");
+    EXPECT_TRUE(engine->reload());
+    EXPECT_EQ(engine->table().stats().memory, std::size_t{2} << 20);
+  }
 }
 
 TEST_F(EngineTest, AnotherNameOfTheTablesFileIsTheSameTable) {

@@ -213,12 +213,27 @@ TEST_F(Growth, OfAFileLastsAndIsAskedForByOpening) {
       EXPECT_EQ(take(**table, laws[law], key_of(law, 0), now).remaining, 4 - opening);
     }
   }
-  const auto smaller = Table::open(options(64 * kib, path_));
-  ASSERT_FALSE(smaller);
-  EXPECT_THAT(smaller.error(), HasSubstr("is a table of 524288 bytes, and 65536 were asked for"));
   TableOptions as_it_is = options(1024 * kib, path_);
   as_it_is.grow = false;
   EXPECT_EQ(Table::open(as_it_is).value()->stats().memory, 512 * kib);
+}
+
+// So the former configuration can be put in force again after the table has grown.
+TEST_F(Growth, OfAFileMayBeMoreThanIsAskedFor) {
+  const std::vector<Law> laws = every_law(5);
+  const Instant now{7200 * second};
+  std::uint64_t left = 5;
+  for (const std::size_t memory : {512 * kib, 64 * kib, 256 * kib}) {
+    const auto table = Table::open(options(memory, path_));
+    ASSERT_TRUE(table) << table.error();
+    EXPECT_EQ((*table)->stats().memory, 512 * kib);
+    EXPECT_TRUE((*table)->grow(options(128 * kib, path_)));
+    EXPECT_EQ((*table)->stats().memory, 512 * kib);
+    --left;
+    for (std::size_t law = 0; law < laws.size(); ++law) {
+      EXPECT_EQ(take(**table, laws[law], key_of(law, 0), now).remaining, left);
+    }
+  }
 }
 
 // Wherever a process is killed that makes a file grow, the next one opens the file with all states,
@@ -278,9 +293,8 @@ TEST_F(Growth, IsRefusedWithAReason) {
     return grown ? std::string() : grown.error();
   };
   EXPECT_EQ(refusal(64 * kib), "");
-  EXPECT_EQ(refusal(32 * kib),
-            "the table: has 65536 bytes and cannot get 32768: it cannot become smaller");
-  EXPECT_THAT(refusal(68 * kib), HasSubstr("it can grow by at least 12288 bytes"));
+  EXPECT_EQ(refusal(68 * kib),
+            "the table: has 65536 bytes and cannot get 69632: it can grow by at least 12288 bytes");
   EXPECT_THAT(refusal(64 * 64 * kib + 4096), HasSubstr("it can grow to at most 4194304 bytes"));
   for (std::size_t i = 1; i <= 7; ++i) EXPECT_EQ(refusal((64 + 12 * i) * kib), "");
   EXPECT_THAT(refusal(1024 * kib), HasSubstr("it has grown 7 times already"));

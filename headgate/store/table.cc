@@ -33,13 +33,6 @@ std::size_t reach_of(std::size_t bytes) noexcept {
 
 std::size_t in_whole_pages(std::size_t bytes) noexcept { return bytes / 4096 * 4096; }
 
-// Why a file cannot be opened that is larger than what was asked for.
-std::string too_large(std::size_t total, std::size_t bytes) {
-  return "is a table of " + std::to_string(total) + " bytes, and " + std::to_string(bytes) +
-         " were asked for; a table cannot become smaller: ask for its size, or remove the file to "
-         "start with full quotas";
-}
-
 // Where a key that is new in one cell table may have its state: in the table of the other kind of
 // cell, if its policy's quota was changed.
 template <class CellTable>
@@ -147,9 +140,8 @@ struct Table::Header {
     header->take_over();
   }
 
-  // Brings a file of the former format to this one: it gets another header. REQUIRES: it is one,
-  // and is to be opened with so many bytes.
-  static Result<void, std::string> upgrade(const Region& region, std::size_t bytes) {
+  // Brings a file of the former format to this one: it gets another header. REQUIRES: it is one.
+  static Result<void, std::string> upgrade(const Region& region) {
     const auto alone = region.join();  // waits while another process does this
     if (!alone) return Failure<std::string>(alone.error());
     const FormerHeader* former = FormerHeader::in(region.bytes());
@@ -165,9 +157,6 @@ struct Table::Header {
       return Failure<std::string>(is_former +
                                   " with a damaged header or another size than that says; "
                                   "remove the file to start with full quotas");
-    }
-    if (former->fixed.total_bytes > bytes) {
-      return Failure<std::string>(too_large(former->fixed.total_bytes, bytes));
     }
     alignas(Header) std::array<std::byte, header_bytes> page{};
     auto* header = begin_with(page.data(), former->segment(), former->fixed.secret,
@@ -284,9 +273,8 @@ Result<std::unique_ptr<Table>, std::string> Table::join(Region region,
   const auto failed = [&](const std::string& why) {
     return Failure<std::string>(options.file + ": " + why);
   };
-  const std::size_t bytes = in_whole_pages(options.memory);
   if (FormerHeader::in(region.bytes()) != nullptr) {
-    const auto upgraded = Header::upgrade(region, bytes);
+    const auto upgraded = Header::upgrade(region);
     if (!upgraded) return failed(upgraded.error());
   }
   if (const std::string fault = Header::fault(region.bytes()); !fault.empty()) {
@@ -298,7 +286,6 @@ Result<std::unique_ptr<Table>, std::string> Table::join(Region region,
   if (const std::string fault = header->fault_of_size(region); !fault.empty()) {
     return failed(fault);
   }
-  if (header->total_bytes() > bytes) return failed(too_large(header->total_bytes(), bytes));
   if (const auto reserved = region.reserve(header->fixed.reach); !reserved) {
     return failed(reserved.error());
   }
@@ -340,13 +327,12 @@ Result<void, std::string> Table::grow(const TableOptions& options) {
 // REQUIRES: header_->growth is locked.
 Result<void, std::string> Table::grow_to(std::size_t bytes, const SegmentShares& shares) {
   const std::size_t total = segments_.newest().end;
-  if (bytes == total) return {};
+  if (bytes <= total) return {};
   const auto refused = [&](const std::string& why) {
     return Failure<std::string>("has " + std::to_string(total) + " bytes and cannot get " +
                                 std::to_string(bytes) + ": " + why);
   };
   if ((guard_ && guard_->lost()) || !header_->plausible()) return refused("its file was truncated");
-  if (bytes < total) return refused("it cannot become smaller");
   if (bytes - total < growth_min) {
     return refused("it can grow by at least " + std::to_string(growth_min) + " bytes");
   }

@@ -42,7 +42,7 @@ struct TableOptions {
   unsigned ledger_share = 1;
   unsigned log_share = 32;
   // Whether a file that is smaller than `memory` grows when it is opened. If not, it is used as it
-  // is.
+  // is, as a larger one always is.
   bool grow = true;
   const ClockSource* clock = &ClockSource::system();
 };
@@ -77,16 +77,16 @@ class Table final : public Store {
   static constexpr std::size_t growth_min = Segment::bytes_min;
 
   // Makes a table, or joins the one in options.file. An error is a sentence that names the file and
-  // what is wrong with it (not a table, other version, truncated, damaged, larger than `memory`, no
-  // permission, no space). If open() fails, the file is unchanged. If the file is truncated later,
+  // what is wrong with it (not a table, other version, truncated, damaged, no permission, no space,
+  // no locks). If open() fails, the file is unchanged. If the file is truncated later,
   // and the program has called FileGuard::watch(), the table continues in memory, with full quotas.
   static Result<std::unique_ptr<Table>, std::string> open(const TableOptions& options);
 
   // Makes the table grow to options.memory bytes, everything included, and divides the new ones as
   // the shares in `options` say. All keys keep their states, and every process that has this table
   // uses the new memory from now on. Up to 7 times, and to 64 times the size with which the table
-  // was made. Does nothing if it has that size already. Other threads may use the table meanwhile.
-  // An error is a sentence with the reason; the table is then as before.
+  // was made. Does nothing if it is not smaller than that. Other threads may use the table
+  // meanwhile. An error is a sentence with the reason; the table is then as before.
   Result<void, std::string> grow(const TableOptions& options);
 
   // Nanoseconds since an origin that each table chooses; continues over restarts and reboots.

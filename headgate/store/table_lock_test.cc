@@ -53,7 +53,7 @@ class TableLock : public testing::Test {
 TEST_F(TableLock, ATableThatGrowsWhileItIsOpenedIsOpened) {
   const auto one = Table::open(options(64 * kib)).value();
   before_lock = [&] { return one->grow(options(256 * kib)).has_value(); };
-  const auto other = Table::open(options(256 * kib));
+  const auto other = Table::open(options(128 * kib));
   ASSERT_TRUE(other) << other.error();
   EXPECT_EQ((*other)->stats().memory, 256 * kib);
 }

@@ -128,11 +128,30 @@ def test_with_a_file_quotas_outlive_nginx(nginx):
     server.start()
     assert server.request().r == 1
 
-    server.write(gate=WITH_FILE.replace('1m', '512k'))
-    server.reload_refused()  # a smaller table would lose all counts
-    assert f'{server.directory}/table' in server.log.split('[emerg]')[-1]
-    until_refused(server, 1)
-    assert server.request().r == 0
+
+def test_the_former_configuration_is_accepted_after_the_tables_file_has_grown(nginx):
+    server = nginx(FIVE, server=HELLO, gate=WITH_FILE)
+    assert server.request().r == 4
+    fault = 'access_log none/access.log;'  # nginx finds it when headgate has read everything
+    server.write(gate=WITH_FILE.replace('1m', '4m'), server=HELLO + fault)
+    server.reload_refused()
+    assert (server.directory / 'table').stat().st_size == 4 << 20
+    server.write(gate=WITH_FILE, server=HELLO)
+    server.reload()
+    assert server.request().r == 3
+    assert server.metrics()['headgate_tables_changed_total'] == 0
+    warning = f'{server.directory}/table: is a table of 4194304 bytes, and 1048576 were asked for; all of it is used'
+    assert warning in server.log
+    server.stop()
+    accepted, said = server.test()
+    assert accepted and warning in said
+    server.start()
+    assert server.request().r == 2
+    (server.directory / 'table').unlink()
+    server.reload()
+    assert (server.directory / 'table').stat().st_size == 1 << 20
+    assert server.request().r == 4
+    assert server.metrics()['headgate_tables_changed_total'] == 1
 
 
 def test_another_name_of_the_tables_file_is_the_same_table(nginx):

@@ -56,8 +56,7 @@ def test_time_goes_on_while_the_machine_sleeps(serve, tmp_path):
     server.kill()  # with its child, which a SIGTERM would not reach
 
 
-@pytest.mark.parametrize('other', ['{memory: 64KiB, file: table}', '{memory: 128KiB}',
-                                   '{memory: 128KiB, file: other}'])
+@pytest.mark.parametrize('other', ['{memory: 128KiB}', '{memory: 128KiB, file: other}'])
 def test_a_reload_that_changes_the_table_is_refused_and_counted(serve, other):
     server = serve(policies(IN_FILE))
     assert left(server) == 2
@@ -75,6 +74,20 @@ def test_a_reload_that_makes_the_table_larger_keeps_all_quotas(serve):
     assert read_metrics(server.port)['headgate_table_memory_bytes'] == 4 << 20
     assert left(server) == left(server, 'window') == 1
     assert (server.policy_file.parent / 'table').stat().st_size == 4 << 20
+
+
+def test_the_former_policy_file_is_accepted_after_its_table_has_grown(serve):
+    server = serve(policies(IN_FILE.replace('128KiB', '1MiB')))
+    assert left(server) == 2
+    assert 'in force' in server.reload(policies(IN_FILE))
+    assert left(server) == 1
+    directory = server.policy_file.parent
+    server.stop()
+    server = serve(policies(IN_FILE))
+    assert left(server) == 0
+    assert (directory / 'table').stat().st_size == 1 << 20
+    assert any('/table: is a table of 1048576 bytes, and 131072 were asked for; all of it is used' in line
+               for line in server.seen), server.seen
 
 
 def test_a_table_beyond_the_limit_of_file_sizes_is_refused(serve, tmp_path):
