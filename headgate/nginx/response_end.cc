@@ -1,10 +1,14 @@
 #include "headgate/nginx/response_end.h"
 
+#include <linux/sock_diag.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
 namespace headgate::nginx {
 namespace {
-
-// The send buffer of a connection takes about as much at least.
-constexpr off_t sent_at_once_max = 64 << 10;  // bytes
 
 struct Rest {
   off_t bytes = 0;
@@ -18,15 +22,60 @@ void add(const ngx_chain_t* chain, Rest& rest) noexcept {
   }
 }
 
-}  // namespace
-
-bool ends_with_header(const ngx_http_request_t* r) noexcept {
-  const ngx_uint_t status = r->headers_out.status;
-  return r->header_only != 0 || r->method == NGX_HTTP_HEAD || status == NGX_HTTP_NO_CONTENT ||
-         status == NGX_HTTP_NOT_MODIFIED;
+// Whether nginx sends only so many bytes per second. Evaluates limit_rate as nginx does before it
+// sends for the first time.
+bool has_limited_rate(ngx_http_request_t* r) noexcept {
+  if (r->limit_rate_set) return r->limit_rate != 0;
+  const auto* core =
+      static_cast<ngx_http_core_loc_conf_t*>(ngx_http_get_module_loc_conf(r, ngx_http_core_module));
+  return ngx_http_complex_value_size(r, core->limit_rate, 0) != 0;
 }
 
-bool is_ending(const ngx_http_request_t* r, const RequestContext& context,
+// Returns the TCP connection to which nginx passes `bytes` more of the response at once. nullptr:
+// HTTP/2's windows are smaller, or it is HTTP/3, whose windows modules cannot see (there nginx
+// writes the access log before it sends what it has taken).
+const ngx_connection_t* connection_for(const ngx_http_request_t* r,
+                                       [[maybe_unused]] off_t bytes) noexcept {
+  if (is_quic_stream(r->connection)) return nullptr;
+  if (r->stream == nullptr) return r->connection;
+#if (NGX_HTTP_V2)
+  const ngx_http_v2_connection_t& shared = *r->stream->connection;
+  const bool is_open =
+      bytes <= r->stream->send_window && static_cast<std::uintmax_t>(bytes) <= shared.send_window;
+  if (is_open) return shared.connection;
+#endif
+  return nullptr;
+}
+
+// Returns how many bytes the socket takes although the other side reads nothing. 0 if the system
+// does not say so.
+off_t send_room(ngx_socket_t socket) noexcept {
+  std::array<std::uint32_t, SK_MEMINFO_VARS> memory{};
+  socklen_t size = sizeof(memory);
+  if (getsockopt(socket, SOL_SOCKET, SO_MEMINFO, memory.data(), &size) != 0) return 0;
+  // TCP fills the one, a Unix socket the other.
+  const off_t used = std::max(memory[SK_MEMINFO_WMEM_QUEUED], memory[SK_MEMINFO_WMEM_ALLOC]);
+  return memory[SK_MEMINFO_SNDBUF] - used;
+}
+
+// Whether nothing holds so many bytes back.
+bool go_out_at_once(ngx_http_request_t* r, off_t bytes) noexcept {
+  if (has_limited_rate(r)) return false;
+  const ngx_connection_t* connection = connection_for(r, bytes);
+  return connection != nullptr && connection->write->ready && bytes <= send_room(connection->fd);
+}
+
+}  // namespace
+
+bool ends_with_header(ngx_http_request_t* r) noexcept {
+  const ngx_uint_t status = r->headers_out.status;
+  const bool has_no_body = r->header_only != 0 || r->method == NGX_HTTP_HEAD ||
+                           status == NGX_HTTP_NO_CONTENT || status == NGX_HTTP_NOT_MODIFIED;
+  // HTTP/2's windows are for bodies alone.
+  return has_no_body && go_out_at_once(r, 0);
+}
+
+bool is_ending(ngx_http_request_t* r, const RequestContext& context,
                const ngx_chain_t* in) noexcept {
   Rest rest;
   add(r->out, rest);
@@ -34,7 +83,7 @@ bool is_ending(const ngx_http_request_t* r, const RequestContext& context,
   // A client that knows the length does not wait for the last buffer, which may come later.
   const off_t length = r->headers_out.content_length_n;
   const bool is_whole = length >= 0 && context.body_bytes >= static_cast<std::uint64_t>(length);
-  return (is_whole || rest.is_last) && rest.bytes <= sent_at_once_max;
+  return (is_whole || rest.is_last) && go_out_at_once(r, rest.bytes);
 }
 
 }  // namespace headgate::nginx

@@ -7,6 +7,7 @@ import threading
 
 import pytest
 
+from support import frames, http2
 from support.environment import PATIENCE
 from support.http_client import Connection
 from support.policies import YEAR, policies, policy
@@ -236,16 +237,85 @@ def test_a_client_that_has_its_response_finds_its_slot_free(nginx, upstream):
         location /streamed {{ {proxied} proxy_buffering off; proxy_request_buffering off; }}
         location /cached {{ {proxied} proxy_cache c; proxy_cache_valid 1m; }}''')
     (server.directory / 'html/file.txt').write_text('text' * 5000)
+    (server.directory / 'html/longer').write_text('text' * 100_000)
 
     def status(path, **more):
         with Connection(server.port) as connection:
             return connection.request(path, **more).status
 
-    ways = [(path, {}) for path in ('/page', '/file.txt', '/proxied', '/streamed', '/cached', '/missing')]
+    ways = [(path, {}) for path in ('/page', '/file.txt', '/longer', '/proxied', '/streamed', '/cached', '/missing')]
     ways += [('/file.txt', {'headers': [('Accept-Encoding', 'gzip')]}), ('/proxied', {'method': 'HEAD'}),
              ('/probe', {}), ('/streamed', {'method': 'POST', 'body': b'text' * 500})]
     denied = {str((path, more)) for path, more in ways for _ in range(100) if status(path, **more) == 429}
     assert not denied
+
+
+def ask_over_http2(connection, path):
+    """Sends a request on a connection of support.frames, and returns its stream."""
+    fields = {':method': 'GET', ':scheme': 'http', ':path': path, ':authority': 'a'}
+    block = b''.join(frames.literal(name, value) for name, value in fields.items())
+    return connection.open(block, frames.END_STREAM | frames.END_HEADERS)
+
+
+@pytest.mark.at_once
+def test_a_client_that_has_its_response_over_http2_finds_its_slot_free(nginx, upstream):
+    origin = upstream(lambda *_: (200, [], b'text' * 5000))
+    server = nginx(slots(1), workers=4)
+    server.write(server=f'''listen 127.0.0.1:{server.other_port} http2; {PROBE}
+        location /file {{ }}
+        location /streamed {{ proxy_pass http://127.0.0.1:{origin.port}; proxy_buffering off; }}''')
+    (server.directory / 'html/file').write_text('text' * 5000)
+    server.reload()
+
+    def status(path):
+        with frames.Http2(f'127.0.0.1:{server.other_port}') as connection:
+            return connection.finish(ask_over_http2(connection, path)).fields[':status']
+
+    denied = {path for path in ('/file', '/streamed', '/probe') for _ in range(100) if status(path) == '429'}
+    assert not denied
+
+
+@pytest.mark.parametrize('limit', ['limit_rate 1k', 'set $limit_rate 1k', 'proxy_pass ORIGIN'])
+def test_a_response_that_nginx_slows_down_holds_its_slot(nginx, upstream, limit):
+    origin = upstream(lambda *_: (200, [('X-Accel-Limit-Rate', '1000')], bytes(60_000)))
+    limit = limit.replace('ORIGIN', f'http://127.0.0.1:{origin.port}')
+    server = nginx(slots(), server=PROBE + f'location /slow {{ {limit}; }}')
+    (server.directory / 'html/slow').write_bytes(bytes(60_000))
+    connections = open_many(server, 3, '/slow')
+    for connection in connections:
+        assert b' 200 ' in connection.take(500)
+    assert in_flight(server) == 3
+    for connection in connections:
+        connection.close()
+    settles(server)
+
+
+@pytest.mark.parametrize('window', [0, 10_000, 65_535])
+def test_a_response_that_the_windows_of_http2_hold_back_holds_its_slot(nginx, window):
+    """65,535 bytes are also the window of the connection."""
+    server = nginx(slots())
+    server.write(server=f'listen 127.0.0.1:{server.other_port} http2; {PROBE}')
+    (server.directory / 'html/file').write_bytes(bytes(60_000))
+    server.reload()
+    with http2.Streams(server.other_port, 6, '/file', window=window) as streams:
+        assert list(streams.statuses()) == [200] * 6
+        held = 5 if window == 65_535 else 6
+        until(lambda: in_flight(server) == held, 'those without a window are under way')
+    settles(server)
+
+
+def test_a_response_that_the_connection_does_not_take_holds_its_slot(nginx):
+    """A client that says that it takes any number of bytes, and reads none."""
+    server = nginx(slots())
+    server.write(server=f'listen 127.0.0.1:{server.other_port} http2 sndbuf=16k; {PROBE}')
+    (server.directory / 'html/file').write_bytes(bytes(60_000))
+    server.reload()
+    with frames.Http2(f'127.0.0.1:{server.other_port}', window=2**31 - 1) as connection:
+        for _ in range(20):
+            ask_over_http2(connection, '/file')
+        # The system takes a few of them.
+        until(lambda: in_flight(server) >= 10, 'most of them are under way')
+    settles(server)
 
 
 def test_a_long_response_holds_its_slot_until_it_is_nearly_sent(nginx):
