@@ -15,6 +15,14 @@ extern "C" void deliver(ngx_event_t*) noexcept { opened->deliver(); }
 
 }  // namespace
 
+void open_mailbox(const MainConf& conf) noexcept {
+  const bool serves = ngx_process == NGX_PROCESS_WORKER || ngx_process == NGX_PROCESS_SINGLE;
+  if (!serves || !conf.waits || mailbox() != nullptr) return;
+  ngx_log_error(NGX_LOG_ALERT, ngx_cycle->log, 0,
+                "headgate: this worker has no connection, descriptor or memory for answers of "
+                "Redis; until it has, it answers requests that it would limit with 500");
+}
+
 store::Mailbox* mailbox() noexcept {
   if (opened != nullptr) return opened.get();
   try {

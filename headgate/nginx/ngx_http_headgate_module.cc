@@ -26,6 +26,7 @@
 #include "headgate/nginx/dashboard.h"
 #include "headgate/nginx/decide.h"
 #include "headgate/nginx/decision_log.h"
+#include "headgate/nginx/mailbox.h"
 #include "headgate/nginx/metrics.h"
 #include "headgate/nginx/nginx_request.h"
 #include "headgate/nginx/ngx.h"
@@ -248,7 +249,8 @@ extern "C" ngx_int_t header_filter(ngx_http_request_t* r) noexcept {
   if (context == nullptr) {
     if (!loc_conf(r).on) return next_header_filter(r);
     context = decide(r, false);
-    if (context == nullptr) return NGX_ERROR;
+    // Without memory. A response that says so (500) is nginx's already, and goes out as it is.
+    if (context == nullptr) return next_header_filter(r);
   }
   remove_fields(r, *context);
   if (is_cached(r)) drop_stale_fields(r);
@@ -544,6 +546,7 @@ extern "C" ngx_int_t init_module(ngx_cycle_t* cycle) noexcept {
 extern "C" ngx_int_t init_process(ngx_cycle_t* cycle) noexcept {
   const MainConf* conf = conf_of(cycle);
   if (conf == nullptr) return NGX_OK;
+  open_mailbox(*conf);
   begin_recording(*conf);
   begin_following(*conf);
   return NGX_OK;

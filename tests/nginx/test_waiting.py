@@ -173,6 +173,29 @@ def test_http2_streams_wait_side_by_side(late):
                                               for part in said.split(';r=')[1:]}
 
 
+def test_a_new_worker_serves_those_that_are_connected_when_others_have_taken_all_connections(late):
+    """It needs a connection of its own for the answers of its store."""
+    server = late(ONE, server=HELLO, run=False)
+    server.server.expect_death = True  # nginx says by an [alert] that its connections are not enough
+    conf = server.directory / 'nginx.conf'
+    conf.write_text(conf.read_text().replace('worker_connections 2048', 'worker_connections 16'))
+    server.start()
+    with contextlib.ExitStack() as open_connections:
+        def begin():
+            connection = open_connections.enter_context(Connection(server.port))
+            connection.send(b'GET / HT')
+            return connection
+
+        def is_full():
+            begin()
+            return re.search(r'\[alert].* worker_connections are not enough', server.log)
+
+        first = begin()
+        until(is_full, 'no connection is left')
+        first.send(b'TP/1.1\r\nHost: a\r\n\r\n')
+        assert first.receive().status == 200
+
+
 # ---- what a request goes through besides
 
 def test_subrequests_and_redirects_of_requests_that_waited(late, upstream):
