@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "headgate/base/siphash.h"
+#include "headgate/nginx/interval.h"
 #include "headgate/nginx/nginx_request.h"
 
 namespace headgate::nginx {
@@ -22,9 +23,7 @@ Numbers open_streams;  // requests in progress over HTTP/2 and HTTP/3
 // A client with one connection may use it fully: nginx lets it have so many streams, by default.
 constexpr std::uint32_t streams_min = 128;
 
-// Refusals are logged at this interval [s] at most.
-constexpr time_t reports_apart = 10;
-time_t next_report = 0;
+Interval between_reports(10'000);  // of refusals
 ngx_uint_t unreported = 0;
 
 // Of the configuration that this process serves; null if there is no bound. The master sets it
@@ -52,8 +51,7 @@ std::uint32_t* number_of(const ngx_connection_t* connection, Numbers& numbers) n
 void report(const ngx_connection_t* connection) noexcept {
   serving->counters->module().refused_connections.fetch_add(1, std::memory_order_relaxed);
   ++unreported;
-  if (ngx_time() < next_report) return;
-  next_report = ngx_time() + reports_apart;
+  if (!between_reports.restart_if_over()) return;
   ngx_log_error(NGX_LOG_ERR, connection->log, 0,
                 "headgate: refused because one address has too many connections: %ui, the last one "
                 "from %V",

@@ -13,6 +13,7 @@
 #include "headgate/gate/decision_line.h"
 #include "headgate/gate/decision_sampler.h"
 #include "headgate/gate/gate.h"
+#include "headgate/nginx/interval.h"
 #include "headgate/nginx/nginx_request.h"
 #include "headgate/policy/address/client_address.h"
 
@@ -23,18 +24,16 @@ namespace {
 constexpr std::size_t buffer_size = 32768;
 // A line is in the file after this time [ms] at the latest.
 constexpr ngx_msec_t flush_interval = 1000;
-// A file that cannot be written is reported at this interval [s] at most.
-constexpr time_t reports_apart = 60;
 
 // Of a worker.
 struct Buffer {
   std::array<char, buffer_size> bytes{};
   std::size_t size = 0;
-  std::size_t begun = 0;            // bytes of the first line that are in the file already
-  FileEnd end;                      // of the file after them
-  ngx_open_file_t* file = nullptr;  // where its bytes belong
-  ngx_event_t timer{};              // while it is not empty
-  time_t next_report = 0;
+  std::size_t begun = 0;             // bytes of the first line that are in the file already
+  FileEnd end;                       // of the file after them
+  ngx_open_file_t* file = nullptr;   // where its bytes belong
+  ngx_event_t timer{};               // while it is not empty
+  Interval between_reports{60'000};  // of a file that cannot be written
 };
 
 Buffer buffer;
@@ -99,8 +98,7 @@ void write_out() noexcept {
     const ngx_err_t error = taken < 0 ? ngx_errno : NGX_ENOSPC;
     if (error == NGX_EINTR) continue;
     keep_begun(written);
-    if (error != NGX_EAGAIN && ngx_time() >= buffer.next_report) {
-      buffer.next_report = ngx_time() + reports_apart;
+    if (error != NGX_EAGAIN && buffer.between_reports.restart_if_over()) {
       ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, error, "the decision log \"%V\" cannot be written",
                     &buffer.file->name);
     }

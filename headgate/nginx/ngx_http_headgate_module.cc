@@ -26,6 +26,7 @@
 #include "headgate/nginx/dashboard.h"
 #include "headgate/nginx/decide.h"
 #include "headgate/nginx/decision_log.h"
+#include "headgate/nginx/interval.h"
 #include "headgate/nginx/mailbox.h"
 #include "headgate/nginx/metrics.h"
 #include "headgate/nginx/nginx_request.h"
@@ -342,11 +343,9 @@ void log_refusal(const ngx_http_request_t* r, policy::Refusal why) noexcept {
     ngx_log_error(NGX_LOG_NOTICE, r->connection->log, 0, "denied because its host is malformed");
     return;
   }
-  // The policy file has to change: an error, but logged at this interval [s] at most.
-  constexpr time_t reports_apart = 10;
-  static time_t next_report = 0;
-  if (ngx_time() < next_report) return;
-  next_report = ngx_time() + reports_apart;
+  // The policy file has to change: an error, but a line for each of them would fill the log.
+  static Interval between_reports(10'000);
+  if (!between_reports.restart_if_over()) return;
   ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
                 "headgate: denied because it has more than %uz policies",
                 policy::policies_per_request_max);

@@ -3,20 +3,21 @@
 #include <algorithm>
 #include <exception>
 
+#include "headgate/nginx/interval.h"
+
 namespace headgate::nginx {
 namespace {
 
 // With the place of this worker; nullptr: it records nothing.
 const WorkerStats* stats = nullptr;
 WorkerStats::Place* own_place = nullptr;
-// Without a place, one is looked for at this interval [s].
-constexpr time_t claims_apart = 1;
-time_t next_claim = 0;
+// Without a place, one is looked for once per interval.
+constexpr Interval claim_interval(1'000);
+Interval between_claims = claim_interval;
 
 bool has_place() noexcept {
   if (own_place != nullptr) return true;
-  if (stats == nullptr || ngx_time() < next_claim) return false;
-  next_claim = ngx_time() + claims_apart;
+  if (stats == nullptr || !between_claims.restart_if_over()) return false;
   own_place = stats->claim();
   return own_place != nullptr;
 }
@@ -62,7 +63,7 @@ void end_recording() noexcept {
     own_place->owner.store(WorkerStats::Place::given_up, std::memory_order_release);
   own_place = nullptr;
   stats = nullptr;
-  next_claim = 0;
+  between_claims = claim_interval;
 }
 
 void record(const Snapshot& snapshot, const gate::DecisionContext& decision) noexcept {

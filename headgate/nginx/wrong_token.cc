@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "headgate/nginx/conf.h"
+#include "headgate/nginx/interval.h"
 #include "headgate/nginx/send.h"
 
 namespace headgate::nginx {
@@ -14,12 +15,10 @@ namespace {
 constexpr ngx_msec_int_t delay = 100;
 constexpr ngx_msec_int_t apart = 10;  // between two answers
 constexpr ngx_msec_int_t wait_max = 10'000;
-// Wrong tokens are logged at this interval [s] at most.
-constexpr time_t reports_apart = 10;
 
 // Of a worker.
 ngx_msec_t last_answer = 0;
-time_t next_report = 0;
+Interval between_reports(10'000);
 ngx_uint_t unreported = 0;
 
 struct LateAnswer {
@@ -30,8 +29,7 @@ struct LateAnswer {
 
 void report(const ngx_http_request_t* r) noexcept {
   ++unreported;
-  if (ngx_time() < next_report) return;
-  next_report = ngx_time() + reports_apart;
+  if (!between_reports.restart_if_over()) return;
   ngx_log_error(NGX_LOG_ERR, r->connection->log, 0, "headgate: wrong admin tokens: %ui",
                 std::exchange(unreported, 0));
 }

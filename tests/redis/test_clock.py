@@ -1,49 +1,22 @@
 """The clock of Redis' machine is stepped, by the library of faketime."""
-import glob
-import pathlib
-
 import pytest
 
 from load import Load, Server
 from support.http_client import Connection, read_metrics
 from support.processes import until
 from support.redis_server import version
+from support.wall_clock import WallClock
 
 LAWS = ('linear', 'fixed-window', 'moving-window', 'sliding-window-counter', 'exponential')
 QUOTA = 40
 HOUR = 3600
 
 
-class Clock:
-    """That of a redis-server, ahead of the machine's by so many seconds."""
-
-    def __init__(self, directory):
-        [self.library] = glob.glob('/usr/lib/*/faketime/libfaketime.so.1') or [None]
-        self.file = pathlib.Path(directory) / 'time'
-        self.set(0)
-
-    @property
-    def environment(self):
-        # The file is read at each call. What the system measures by the monotonic clock stays as it is.
-        # jemalloc asks for the time before the library is ready: libc's malloc takes its place.
-        return {'LD_PRELOAD': f'{self.library} libc.so.6', 'FAKETIME_TIMESTAMP_FILE': str(self.file),
-                'FAKETIME_NO_CACHE': '1', 'FAKETIME_DONT_FAKE_MONOTONIC': '1',
-                'FAKETIME_DISABLE_SHM': '1'}
-
-    def set(self, seconds):
-        draft = self.file.with_suffix('.draft')
-        draft.write_text(f'{seconds:+d}')
-        draft.rename(self.file)
-
-
 @pytest.fixture
 def clock(tmp_path):
-    made = Clock(tmp_path)
-    if made.library is None:
-        pytest.skip('the package faketime is not installed')
     if version() >= 8:
         pytest.skip('redis-server from 8 on ends at its start with the library of faketime')
-    return made
+    return WallClock(tmp_path)
 
 
 class Machines:
