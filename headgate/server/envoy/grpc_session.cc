@@ -157,7 +157,7 @@ GrpcSession::~GrpcSession() { nghttp2_session_del(session_); }
 void GrpcSession::receive(std::string_view bytes) noexcept {
   if (!frames_.take_bytes(bytes.size(), door_.now)) break_off(NGHTTP2_ENHANCE_YOUR_CALM);
   if (fault_) return;
-  memory_.trust(is_trusted());  // another token may be in force meanwhile
+  grant_memory();  // another token may be in force meanwhile
   const auto taken = nghttp2_session_mem_recv(
       session_, reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
   if (taken >= 0) return;
@@ -255,6 +255,15 @@ void GrpcSession::break_off(std::uint32_t code) noexcept {
   if (!fault_) fault_ = code;
 }
 
+// A connection whose token was replaced keeps its memory until the calls that came before are
+// answered, which they are, or reset, in a limited time.
+void GrpcSession::grant_memory() noexcept {
+  const auto lists = {&calls_, &queued_, &cancelled_};
+  memory_.trust(is_trusted() || std::ranges::any_of(lists, [](const Calls* list) {
+                  return std::ranges::any_of(*list, &Call::may_decide);
+                }));
+}
+
 void GrpcSession::move(Call& call, Calls& to) noexcept {
   to.splice(to.end(), *std::exchange(call.list, &to), call.self);
 }
@@ -329,7 +338,7 @@ void GrpcSession::head_ends(Call& call) {
   const Secrets& secrets = door_.credentials.now();
   if (call.head.shown_token() != 0) {
     shown_token_ = call.head.shown_token();
-    memory_.trust(is_trusted());
+    grant_memory();
   }
   const GrpcStatus status = call.head.refusal(secrets);
   if (status.code == GrpcCode::unauthenticated && call.head.shows_wrong_token()) {

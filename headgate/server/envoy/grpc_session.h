@@ -124,6 +124,10 @@ class GrpcSession {
     Calls::iterator self;
 
     [[nodiscard]] bool is_refused() const noexcept { return has_response && answer.empty(); }
+    // Whether it may decide, or could when it came: its token may have been replaced meanwhile.
+    [[nodiscard]] bool may_decide() const noexcept {
+      return head.method() == GrpcMethod::should_rate_limit && head.shown_token() != 0;
+    }
   };
 
   // Runs what one of nghttp2's callbacks does, and returns its result.
@@ -131,6 +135,7 @@ class GrpcSession {
   int attempt(const Act& act) noexcept;
 
   [[nodiscard]] bool may_owe_more() const noexcept { return door_.answers.may_owe_more(owed_); }
+  void grant_memory() noexcept;
   void move(Call& call, Calls& to) noexcept;
   [[nodiscard]] Call* call_of(std::int32_t stream) noexcept;
   void frame_begins() noexcept;

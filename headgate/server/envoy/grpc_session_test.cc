@@ -12,11 +12,13 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "headgate/server/envoy/big_endian.h"
 #include "headgate/server/testing/open_engine.h"
 #include "headgate/server/testing/taken_places.h"
+#include "headgate/server/testing/token_file.h"
 
 namespace headgate::server {
 namespace {
@@ -100,13 +102,14 @@ class Client {
       };
       return nghttp2_nv{bytes(name), bytes(value), name.size(), value.size(), NGHTTP2_NV_FLAG_NONE};
     };
-    const std::array fields = {
+    std::vector fields = {
         field(":method", "POST"),
         field(":scheme", "http"),
         field(":path", "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit"),
         field(":authority", "h"),
         field("te", "trailers"),
         field("content-type", "application/grpc")};
+    if (!token_.empty()) fields.push_back(field("authorization", token_));
     nghttp2_data_provider provider{};
     provider.source.ptr = this;
     provider.read_callback = [](nghttp2_session*, std::int32_t stream, std::uint8_t* to,
@@ -127,6 +130,8 @@ class Client {
     bodies_[stream] = framed;
     return stream;
   }
+  // From now on, calls show this token.
+  void show(const std::string& token) { token_ = "Bearer " + token; }
   // From now on, does not send the last bytes of messages.
   void withhold(std::size_t bytes) { withheld_ = bytes; }
   void reset(std::int32_t stream) {
@@ -168,23 +173,26 @@ class Client {
   std::map<std::int32_t, Reply> replies_;
   std::map<std::int32_t, std::string> bodies_;
   std::size_t withheld_ = 0;
+  std::string token_;
   std::vector<std::int32_t> closed_;
 };
 
 class LateGrpcTest : public testing::Test {
  protected:
-  LateGrpcTest()
+  LateGrpcTest() : LateGrpcTest(std::make_shared<Credentials>()) {}
+  explicit LateGrpcTest(std::shared_ptr<Credentials> credentials)
       : engine_(open_late_engine(plenty)),
         store_(late_store(*engine_)),
         worker_(*engine_),
-        door_(worker_, options()) {
+        door_(worker_, options(std::move(credentials))) {
     session_.emplace(door_,
                      Resume{[](void* count) noexcept { ++*static_cast<int*>(count); }, &resumed_});
   }
   ~LateGrpcTest() override { store_.complete_all(); }
 
-  static DoorOptions options() {
+  static DoorOptions options(std::shared_ptr<Credentials> credentials) {
     DoorOptions made;
+    made.credentials = std::move(credentials);
     made.threads = 1;
     return made;
   }
@@ -414,6 +422,59 @@ TEST_F(LateGrpcTest, ACancelledCallHasItsPlaceUntilItsAnswer) {
   client_.talk(*session_);
   EXPECT_EQ(client_.reply(next).status, "0");
   EXPECT_EQ(worker_.answers().outstanding(), 0u);
+}
+
+struct WithToken {
+  TokenFile file{"the-first-token-of-all"};
+  std::shared_ptr<Credentials> credentials =
+      Credentials::open({.token = file.path(), .read_token = {}, .admin_token = {}, .tls = {}})
+          .value();
+};
+
+class ReplacedTokenTest : private WithToken, public LateGrpcTest {
+ protected:
+  ReplacedTokenTest() : LateGrpcTest(credentials) {
+    client_.show("the-first-token-of-all");
+    for (int i = 0; i < 400; ++i) streams_.push_back(client_.call("a", 0));
+    client_.talk(*session_);
+    EXPECT_GT(session_->memory_used(), Http2Memory::own);
+    file.write("the-second-token-of-all");
+    EXPECT_TRUE(credentials->reload());
+    session_->receive("");  // a turn without input
+  }
+
+  void answer_all() {
+    while (store_.outstanding() > 0) {
+      store_.complete_all();
+      client_.talk(*session_);
+    }
+  }
+
+  std::vector<std::int32_t> streams_;
+};
+
+TEST_F(ReplacedTokenTest, CallsThatCameBeforeAreAnswered) {
+  answer_all();
+  for (const std::int32_t stream : streams_) ASSERT_EQ(client_.reply(stream).status, "0");
+  EXPECT_FALSE(session_->is_trusted());
+  EXPECT_FALSE(session_->has_ended());
+}
+
+TEST_F(ReplacedTokenTest, ACallWithTheNewOneIsAnsweredBesideThem) {
+  client_.show("the-second-token-of-all");
+  streams_.push_back(client_.call("a", 0));
+  client_.talk(*session_);
+  EXPECT_TRUE(session_->is_trusted());
+  answer_all();
+  for (const std::int32_t stream : streams_) ASSERT_EQ(client_.reply(stream).status, "0");
+}
+
+TEST_F(ReplacedTokenTest, WhenTheyAreAnsweredTheConnectionHasTheMemoryOfAStranger) {
+  answer_all();
+  for (int i = 0; i < 1000; ++i) client_.call("a", 0);
+  client_.talk(*session_);
+  EXPECT_TRUE(session_->is_broken());
+  EXPECT_LE(session_->memory_used(), Http2Memory::own);
 }
 
 }  // namespace
