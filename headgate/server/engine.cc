@@ -112,13 +112,14 @@ Result<std::shared_ptr<const policy::PolicySet>, std::vector<std::string>> Engin
                    ": store: redis is not as this server has it; to change it, restart the "
                    "server"});
   }
+  policy::TableSettings next_settings = wanted;
+  const auto grown = gate::grow_table(*table_, **policies);
+  if (!grown) return Faults({config_ + ": " + grown.error()});
+  // The last step that can fail: a reload that is refused leaves the former login in use.
   if (redis_ != nullptr) {
     const auto renewed = redis_->renew_login(*redis_settings_);
     if (!renewed) return Faults({config_ + ": " + renewed.error()});
   }
-  policy::TableSettings next_settings = wanted;
-  const auto grown = gate::grow_table(*table_, **policies);
-  if (!grown) return Faults({config_ + ": " + grown.error()});
   table_settings_ = std::move(next_settings);
   return std::move(*policies);
 }

@@ -222,6 +222,9 @@ Result<void, std::string> Region::reserve(std::size_t reach) {
 }
 
 Result<void, std::string> Region::grow(std::size_t from, std::size_t to) {
+  if (descriptor_ >= 0 && file_bytes() < from) {
+    return Failure<std::string>("cannot grow: its file was truncated");
+  }
   std::byte* const at = bytes_.data() + from;
   const auto size = [](std::size_t bytes) { return static_cast<off_t>(bytes); };
   int error = 0;

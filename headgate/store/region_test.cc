@@ -136,6 +136,15 @@ TEST_F(RegionNameTest, IsFoundBehindASymbolicLinkAndFromAnotherFolder) {
   EXPECT_TRUE(region.has_lost_name());
 }
 
+TEST_F(RegionNameTest, AFileThatWasTruncatedIsNotMadeLongAgain) {
+  Region region = open(path_);
+  std::filesystem::resize_file(path_, 100);
+  const auto grown = region.grow(4096, 8192);
+  ASSERT_FALSE(grown);
+  EXPECT_EQ(grown.error(), "cannot grow: its file was truncated");
+  EXPECT_EQ(std::filesystem::file_size(path_), 100u);
+}
+
 TEST(Region, WithoutAFileHasNoNameToLose) {
   EXPECT_FALSE(Region::anonymous(4096, Sharing::processes, 8192).value().has_lost_name());
 }
