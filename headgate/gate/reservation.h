@@ -23,6 +23,9 @@ struct Reservation {
   // A store key that was charged, the same one in each call for this reservation: what the store
   // keeps of the reservation is beside it, so that machines reach both or neither.
   std::string_view beside{};
+  // Whether units were counted by another machine alone, while the store that machines share was
+  // away: they are in that machine's table, and what tells whether it was settled is there, too.
+  bool elsewhere = false;
 };
 
 // How long a reservation can be settled. Longer than any response takes; and not much longer,
@@ -38,12 +41,13 @@ struct DueRoom {
 
 enum class Settled : std::uint8_t {
   yes,
-  no,       // it was settled before, or is too old: nothing has changed. Or the store is full, so
-            // that it cannot tell: slots were released and what was missing was charged, but no
-            // units were given back
-  unknown,  // the store that machines share did not answer in time: a later call may settle. Or
-            // that this one settles is noted there: then units may stay charged, and slots taken
-            // until their lease ends
+  no,         // it was settled before, or is too old: nothing has changed. Or the store is full, so
+              // that it cannot tell: slots were released and what was missing was charged, but no
+              // units were given back
+  unknown,    // the store that machines share did not answer in time: a later call may settle. Or
+              // that this one settles is noted there: then units may stay charged, and slots taken
+              // until their lease ends
+  elsewhere,  // nothing has changed: only another machine can settle it (Reservation::elsewhere)
 };
 
 }  // namespace headgate::gate

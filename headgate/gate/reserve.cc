@@ -86,6 +86,11 @@ bool Gate::settle(const Reservation& reservation,
     done.call(done.context);
     return true;
   }
+  if (reservation.elsewhere) {
+    context.settled = Settled::elsewhere;
+    done.call(done.context);
+    return true;
+  }
   std::string& keys = context.scratch_.text;
   std::size_t charges = 0;
   std::size_t learnt = 0;

@@ -30,6 +30,7 @@ struct Kept {
   std::vector<Due> dues;
   std::vector<std::shared_ptr<const std::string>> keys;
   std::string id;
+  bool elsewhere = false;
 
   explicit Kept(const DecisionContext& context) : taken(context.now) {
     for (Due due : context.verdict.dues) {
@@ -116,7 +117,8 @@ class TestGate {
     for (std::size_t i = 0; i < dues.size(); ++i) dues[i].key = keys[i];
     Costs given = costs;
     TestStore::Answer answer;
-    EXPECT_TRUE(gate_->settle({id, kept.taken, dues}, given, now, context, answer.done()));
+    EXPECT_TRUE(gate_->settle({id, kept.taken, dues, {}, kept.elsewhere}, given, now, context,
+                              answer.done()));
     keys.clear();
     dues.clear();
     given.clear();
@@ -382,6 +384,20 @@ TEST_P(ReserveTest, AReservationThatIsTooOldStaysCharged) {
   const std::uint64_t left = gate.left("day", "a");
   EXPECT_EQ(gate.settle(*kept, {0}), Settled::no);
   EXPECT_EQ(gate.left("day", "a"), left);
+}
+
+TEST_P(ReserveTest, WhatAnotherMachineCountedAloneIsSettledOnlyThere) {
+  TestGate gate(GetParam(), two);
+  auto kept = gate.reserve({{"day", "a", 600}, {"slots", "a"}});
+  kept->elsewhere = true;
+  EXPECT_EQ(gate.settle(*kept, {0, std::nullopt}), Settled::elsewhere);
+  EXPECT_EQ(gate.left("day", "a"), 4400u);
+  EXPECT_EQ(gate.left("slots", "a"), 1u);
+  kept->elsewhere = false;
+  EXPECT_EQ(gate.settle(*kept, {0, std::nullopt}), Settled::yes) << "that changed nothing";
+  kept->elsewhere = true;
+  gate.now.ns += reservation_lifetime;
+  EXPECT_EQ(gate.settle(*kept, {0, std::nullopt}), Settled::no) << "too old for every machine";
 }
 
 TEST_P(ReserveTest, WhatWasSettledStaysSettledAsLongAsItCouldBe) {

@@ -120,6 +120,8 @@ std::optional<Receipt> Receipt::read(std::string_view bytes, const policy::Polic
     const auto key = remaining ? cursor.text() : std::nullopt;
     if (!key || i == receipt.dues_.size()) return std::nullopt;
     if (i == 0) receipt.first_key_ = *key;
+    const bool in_outage = *mixed % 2 == 1;
+    receipt.is_of_outage_elsewhere_ |= in_outage && *table != time.table;
     const policy::Policy* const policy = policies.find(name_of(*key));
     const policy::Grant* const grant =
         policy == nullptr ? nullptr : grant_of(*policy, {*mixed / 2, *algorithm, *quota});
@@ -128,7 +130,7 @@ std::optional<Receipt> Receipt::read(std::string_view bytes, const policy::Polic
       continue;
     }
     receipt.dues_[receipt.count_++] = {
-        policy, grant, *key, std::min(*cost, limit::Quota::cost_max), *mixed % 2 == 1, *remaining};
+        policy, grant, *key, std::min(*cost, limit::Quota::cost_max), in_outage, *remaining};
   }
   return receipt;
 }

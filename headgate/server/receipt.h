@@ -44,6 +44,8 @@ class Receipt {
   [[nodiscard]] std::optional<std::string_view> gone() const noexcept { return gone_; }
   // The store key of the first policy, left out or not, in `bytes`. Empty: there is none.
   [[nodiscard]] std::string_view first_key() const noexcept { return first_key_; }
+  // Whether a server with another table counted anything of it alone, while Redis was away.
+  [[nodiscard]] bool is_of_outage_elsewhere() const noexcept { return is_of_outage_elsewhere_; }
 
  private:
   Receipt() = default;
@@ -52,6 +54,7 @@ class Receipt {
   std::size_t count_ = 0;
   std::optional<std::string_view> gone_;
   std::string_view first_key_;
+  bool is_of_outage_elsewhere_ = false;
   std::array<gate::Due, policy::policies_per_request_max> dues_;
 };
 

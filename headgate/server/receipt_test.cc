@@ -143,6 +143,17 @@ TEST(Receipt, IsReadByTheClockOfAnotherTable) {
   EXPECT_EQ(Receipt::read(both({1'000'000}), *two, there)->taken(), Instant{3'000'000});
 }
 
+TEST(Receipt, KnowsWhatAnotherServerCountedAloneInAnOutage) {
+  const TableTime there{.table = 1, .now = {}, .to_wall = 0};
+  EXPECT_FALSE(Receipt::read(both(), *two, here)->is_of_outage_elsewhere());
+  EXPECT_TRUE(Receipt::read(both(), *two, there)->is_of_outage_elsewhere());
+  const auto removed = load("{name: other, quota: 1, window: 1h}");
+  EXPECT_TRUE(Receipt::read(both(), *removed, there)->is_of_outage_elsewhere());
+  const policy::Policy& slots = two->policies()[0];
+  const gate::Due due[] = {{&slots, &slots.grants[1], slots_key, 1, false, 8}};
+  EXPECT_FALSE(Receipt::read(receipt_of(due, {1}), *two, there)->is_of_outage_elsewhere());
+}
+
 TEST(Receipt, KnowsThoseOfOtherVersions) {
   EXPECT_TRUE(Receipt::is_of_other_version("\x03 and more"));
   EXPECT_TRUE(Receipt::is_of_other_version("\x05 and more"));

@@ -26,13 +26,16 @@ inline constexpr std::string_view too_long_for_reservation =
     "the keys are too long for a reservation that could be settled; expected shorter ones (those "
     "of "
     "a policy with a candidate count twice)";
+inline constexpr std::string_view counted_elsewhere =
+    "another server counted units of it alone while Redis was away, and only that server can "
+    "settle it; try again there";
 
 // Both functions take the time of this server's table.
 
 // Appends the text of what Gate::reserve() has decided: hexadecimal digits. It has all that is
 // needed, so that any server with the same policies can settle it, also after a reload or a
-// restart. It is no secret and not signed: who may settle may call for a refund as well. Throws
-// std::bad_alloc.
+// restart; what was counted without Redis, only one with the same table. It is no secret and not
+// signed: who may settle may call for a refund as well. Throws std::bad_alloc.
 void append_reservation(const gate::DecisionContext& decision, const TableTime& time,
                         std::string& out);
 
@@ -47,7 +50,8 @@ class ReadReservation {
                                                            std::string& bytes);
 
   [[nodiscard]] gate::Reservation reservation() const noexcept {
-    return {id_, receipt_.taken(), receipt_.dues(), receipt_.first_key()};
+    return {id_, receipt_.taken(), receipt_.dues(), receipt_.first_key(),
+            receipt_.is_of_outage_elsewhere()};
   }
   // The name of a policy that it has units of and that is not there any more, or not with this
   // quota: any characters, as the text has them. std::nullopt: all are there.

@@ -230,6 +230,29 @@ def test_two_servers_with_one_table_settle_once(serve, tmp_path):
         assert one.left('tokens', 'a') == 900
 
 
+def test_what_one_server_counted_without_redis_only_it_settles(serve):
+    policies = f'''
+version: 1
+store: {{redis: {{nodes: ["127.0.0.1:{free_port()}"]}}}}
+policies: [{{name: slots, quota: 1, algorithm: concurrency, lease: 1h, key: []}}]
+'''
+    one, other = (serve(policies, doors={'http': '127.0.0.1:0', 'resp': '127.0.0.1:0'})
+                  for _ in range(2))
+    with Connection(one.port) as first, Connection(other.port) as second, \
+            Client(other.ports['resp']) as redis:
+        here, there = Api(first), Api(second)
+        reservation = here.reserve(check('slots'))['reservation']
+        assert there.reserve(check('slots'))['admitted'], 'each counts alone'
+        assert 'try again there' in there.settle(reservation, expect=503)['detail']
+        assert str(redis.command('HG.SETTLE', reservation, 1)).startswith('TRYAGAIN another server')
+        assert not there.reserve(check('slots'))['admitted'], 'its own slot is still taken'
+        assert here.settle(reservation) == {'settled': True}
+        assert here.settle(reservation) == {'settled': False}
+        there.settle(reservation, expect=503)
+        assert not there.reserve(check('slots'))['admitted']
+        assert here.reserve(check('slots'))['admitted']
+
+
 def test_many_at_the_same_time_never_reserve_more_than_there_is(server):
     def one(_):
         with Connection(server.port) as connection:

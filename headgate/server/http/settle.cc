@@ -39,15 +39,18 @@ void answer_missing(Exchange& exchange, std::string_view name, const policy::Pol
 }
 
 void write_answer(const DecisionJob& job, HttpDoorContext& door, HttpReply& reply) {
-  if (job.decision.settled == gate::Settled::unknown) {
+  const gate::Settled settled = job.decision.settled;
+  if (settled == gate::Settled::unknown || settled == gate::Settled::elsewhere) {
     reply.begin(503);
     return reply.end(field::problem_media_type,
                      problem_text(door, 503,
-                                  "Redis did not answer in time, or refused, so that it is not "
-                                  "known what was settled; try again"));
+                                  settled == gate::Settled::elsewhere
+                                      ? counted_elsewhere
+                                      : "Redis did not answer in time, or refused, so that it is "
+                                        "not known what was settled; try again"));
   }
   door.text.assign(R"({"settled":)");
-  append_json(door.text, job.decision.settled == gate::Settled::yes);
+  append_json(door.text, settled == gate::Settled::yes);
   door.text.append("}\n");
   reply.begin(200);
   reply.end("application/json", door.text);

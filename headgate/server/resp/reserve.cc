@@ -32,6 +32,9 @@ void write_settled(const Job& of, WorkerContext&, net::RespWriter& out) {
         "TRYAGAIN Redis did not answer in time, or refused, so that it is not known what was "
         "settled");
   }
+  if (settled == gate::Settled::elsewhere) {
+    return out.error("TRYAGAIN " + std::string(counted_elsewhere));
+  }
   out.integer(settled == gate::Settled::yes ? 1 : 0);
 }
 
