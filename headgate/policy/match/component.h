@@ -79,9 +79,9 @@ class Component {
   // Adds the request fields that append() reads.
   void add_to(FieldsUsed& fields_used) const;
 
-  // Returns what is wrong with the part of an override's id, or "". An address can be wrong, a value
-  // that would stand for requests without one, and a host that would stand for all malformed ones.
-  // The text completes "id 'TEXT' ...".
+  // Returns what is wrong with the part of an override's id, or "". An address can be wrong, a
+  // value that would stand for requests without one, and a host that would stand for all malformed
+  // ones. The text completes "id 'TEXT' ...".
   [[nodiscard]] std::string complaint(std::string_view text) const;
 
   // Of an address: whether all addresses of the block are the same part.
