@@ -76,16 +76,16 @@ def test_a_reload_that_makes_the_table_larger_keeps_all_quotas(serve):
     assert (server.policy_file.parent / 'table').stat().st_size == 4 << 20
 
 
-def test_the_former_policy_file_is_accepted_after_its_table_has_grown(serve):
-    server = serve(policies(IN_FILE.replace('128KiB', '1MiB')))
+def test_the_former_policy_file_is_accepted_after_its_table_has_grown(serve, tmp_path):
+    former = policies(f'{{memory: 128KiB, file: {tmp_path}/table}}')
+    server = serve(former.replace('128KiB', '1MiB'))
     assert left(server) == 2
-    assert 'in force' in server.reload(policies(IN_FILE))
+    assert 'in force' in server.reload(former)
     assert left(server) == 1
-    directory = server.policy_file.parent
     server.stop()
-    server = serve(policies(IN_FILE))
+    server = serve(former)
     assert left(server) == 0
-    assert (directory / 'table').stat().st_size == 1 << 20
+    assert (tmp_path / 'table').stat().st_size == 1 << 20
     assert any('/table: is a table of 1048576 bytes, and 131072 were asked for; all of it is used' in line
                for line in server.seen), server.seen
 
