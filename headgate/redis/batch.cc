@@ -18,6 +18,10 @@ constexpr std::size_t charges_max = 1024;
 // decided.
 constexpr std::size_t keys_max = 128;
 
+// The most bytes that bundles with scripted charges write, which each write a log as a whole; one
+// may write more.
+constexpr std::size_t bytes_max = 256 * 1024;
+
 Write::Value value_of(const KeyState& state, Instant now, Clock clock) {
   if (!state.is_changed()) return {};
   return {state.bytes(), time_to_live(state.full_at(), now, clock)};
@@ -96,7 +100,8 @@ std::vector<ScriptBundle> Batch::decide(Instant now, Clock clock) {
   std::vector<std::string> values = values_;
   // Where the bundle writes a swapped key. Bundles without scripted charges are one.
   std::vector<Write*> writes;
-  for (std::size_t p = 0; p < parts_.size(); ++p) {
+  std::size_t bytes = 0;
+  for (std::size_t p = 0; p < parts_.size() && bytes < bytes_max; ++p) {
     Part& part = *parts_[p];
     const Instant at = part.given.value_or(now);
     const bool is_scripted = part.count(Way::scripted) > 0;
@@ -118,6 +123,9 @@ std::vector<ScriptBundle> Batch::decide(Instant now, Clock clock) {
       bundle.part = &part;
       bundle.foreseen = part.outcome == Part::Outcome::admitted;
       add_verdicts(part, step, at, clock, bundle);
+      for (const Write& write : bundle.writes) {
+        bytes += write.admitted.bytes.size() + write.denied.bytes.size();
+      }
     }
     for (std::size_t i = 0; i < part.charges.size(); ++i) {
       if (part.ways[i] == Way::here) continue;
@@ -166,10 +174,14 @@ void Batch::add_verdicts(const Part& part, const Step& step, Instant now, Clock 
 bool Batch::is_answered_by(const ScriptReply& reply) const {
   const std::size_t decided = reply.verdicts.size();
   if (decided == 0 || decided > steps_.size()) return false;
-  std::size_t values = decided < steps_.size() ? swapped_.keys.size() : 0;
+  std::size_t values = leaves_values(reply) ? swapped_.keys.size() : 0;
   for (std::size_t s = 0; s < decided; ++s)
     values += parts_[steps_[s].end - 1]->count(Way::scripted);
   return reply.values.size() == values;
+}
+
+bool Batch::leaves_values(const ScriptReply& reply) const {
+  return reply.verdicts.size() < steps_.size();
 }
 
 Batch::Parts Batch::take_decided(const ScriptReply& reply) {
@@ -197,8 +209,7 @@ Batch::Parts Batch::take_decided(const ScriptReply& reply) {
   const auto end = parts_.begin() + static_cast<std::ptrdiff_t>(decided);
   Parts taken(std::make_move_iterator(parts_.begin()), std::make_move_iterator(end));
   parts_.erase(parts_.begin(), end);
-  // Of those that are left, what their swapped keys have now.
-  if (!parts_.empty()) std::copy(values.begin(), values.end(), values_.begin());
+  if (leaves_values(reply)) std::copy(values.begin(), values.end(), values_.begin());
   return taken;
 }
 

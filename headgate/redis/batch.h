@@ -40,12 +40,15 @@ class Batch {
   // The swapped keys with their values.
   [[nodiscard]] std::vector<Compared> compared() const;
 
-  // Decides all parts as of `now`, if they have no time of their own, and returns what the script
-  // has to do; empty: nothing, as each is decided. Of scripted charges the last known states are
-  // taken.
+  // Decides all parts, or as many as do not write too much at once, as of `now`, if they have no
+  // time of their own, and returns what the script has to do; empty: nothing, as each is decided.
+  // Of scripted charges the last known states are taken.
   [[nodiscard]] std::vector<ScriptBundle> decide(Instant now, Clock clock);
   // Whether the script's reply has a form that it can have for these bundles.
   [[nodiscard]] bool is_answered_by(const ScriptReply& reply) const;
+  // Whether it has what the swapped keys of the parts that are left have now, because the script
+  // has not decided all of these bundles.
+  [[nodiscard]] bool leaves_values(const ScriptReply& reply) const;
   // Takes off the parts that the script has decided, and notes what it has found. REQUIRES:
   // is_answered_by().
   [[nodiscard]] Parts take_decided(const ScriptReply& reply);

@@ -340,6 +340,7 @@ void Exact::Exchange::has_written(const net::RespReply& reply) {
     if (!batch_.is_answered_by(*read)) return fail(unexpected);
     end(batch_.take_decided(*read));
     if (batch_.parts().empty()) return over();
+    if (!batch_.leaves_values(*read)) return this->read();
   }
   if (!read->now) return fail(unexpected);
   attempt(*read->now);

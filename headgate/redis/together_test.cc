@@ -193,6 +193,30 @@ TEST(Together, AVerdictThatWasNotForeseenChangesNoOther) {
             400u - static_cast<std::uint64_t>(admitted));
 }
 
+// The script gets a whole log for each of them. Redis reads no larger calls here.
+TEST(Together, LargeLogsBesideALinearQuotaAreSentInSmallCalls) {
+  const RedisServer server({"--client-query-buffer-limit", "1mb"});
+  const auto store = open(server, Clock::redis);
+  const limit::Law own = limit::make_law({100'000, 3600 * second}, {}).value();
+  const limit::Law all =
+      limit::make_law({100'000, 3600 * second}, {.algorithm = Algorithm::moving_window}).value();
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  std::vector<limit::Record> records(4096);
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    records[i] = {std::chrono::nanoseconds(now).count() - 10'000 + static_cast<std::int64_t>(i), 1};
+  }
+  const std::string_view log(reinterpret_cast<const char*>(records.data()),
+                             records.size() * sizeof(limit::Record));
+  server.command({"SET", redis_key("hg:", all, "\1all"), log});
+  const std::vector<std::vector<store::Charge>> bundles(200, {{&own, "\1own"}, {&all, "\1all"}});
+  for (const Taken& taken : take_together(*store, bundles)) {
+    ASSERT_FALSE(taken.undecided) << store->status().fault;
+    EXPECT_TRUE(taken.admitted);
+  }
+  EXPECT_LT(take(*store, {{&own, "\1own", 0}}).decisions[0].remaining, 100'000u);
+  EXPECT_EQ(take(*store, {{&all, "\1all", 0}}).decisions[0].remaining, 100'000u - 4096u - 200u);
+}
+
 // What a store gives back because another one denies, it gives back once.
 TEST(Together, ARefundForWhichNobodyWaitsAnyMoreIsMade) {
   const RedisServer server;
