@@ -993,14 +993,24 @@ TEST(Partition, Cookie) {
   EXPECT_EQ(of({}), "");
 }
 
+// A reading that the policy lets in is the key, also if it is that of few programs.
+TEST(Partition, APathIsCountedAsOneThatThePolicyLetsIn) {
+  for (const char* const path : {"/login", "/login//../", "/login/x/..//../../login"}) {
+    EXPECT_EQ(partition("[path], match: [{path: /login}]", {.path = path}), "/login") << path;
+  }
+  EXPECT_EQ(partition("[path], match: [{path: /}]", {.path = "/login//../"}), "/");
+}
+
 // Python's http.cookies ends a value at white space, and finds another cookie behind it. Others
 // take all up to the ';', and decode base64 without the space.
-TEST(Partition, CookiesThatMayEndAtWhiteSpaceAreUnclear) {
+TEST(Partition, CookiesThatMayEndInsideAreUnclear) {
   for (const char* const line :
        {"sid=1 x", "sid=1\va=b", "sid=\"1 2\" a=b", "sid=\"1 2\\\"\"x", "sid=\"1 2",
         "sid=\"1\" \"2\"", "sid=2; a=b sid=1", "sid=2; a=\"b sid=1\"", "sid=2; a=b\vsid\f=\v1",
         "sid=2; a= sid=\"1\"", "sid=2; a=\"\" sid=\"1\"", "sid= sid=\"\\061\"", "sid=\vsid=\"1\"",
-        "sid=2; a=\tsid =1"}) {
+        "sid=2; a=\tsid =1",
+        // WebOb ends it there.
+        "sid=1\"2", "sid=1[2", "sid=1]2", "sid=1\\2", "sid=1\xe4"}) {
     EXPECT_EQ(partition("[cookie:sid]", {.headers = {{"cookie", line}}}), "") << line;
   }
   for (const char* const value : {"eyJh.YWJj.YWJj YWJj~", "eyJh.YWJj.YWJjYW Jj~"}) {

@@ -81,15 +81,17 @@ class FoldedPath {
   [[nodiscard]] std::string_view key() {
     return key([](std::string_view reading) { return !reading.empty(); });
   }
-  // The same, but regards only the readings for which counts(reading) holds, unless it is none.
+  // The same, but regards only the readings for which counts(reading) holds: of those that text()
+  // stands for, and if it is none of them, of all. If it holds for none, regards the former.
   template <class Counts>
   [[nodiscard]] std::string_view key(const Counts& counts) {
     const auto all = readings();
     if (all.size() == 1) return all.front();
     if (has_fragment_) return {};
     std::bitset<readings_max> counted;
-    for (std::size_t i = 0; i < all.size(); ++i) counted.set(i, in_key_.test(i) && counts(all[i]));
-    return key_of(counted.any() ? counted : in_key_);
+    for (std::size_t i = 0; i < all.size(); ++i) counted.set(i, counts(all[i]));
+    const std::bitset<readings_max> in_key = counted & in_key_;
+    return key_of(in_key.any() ? in_key : counted.any() ? counted : in_key_);
   }
 
   // Returns the path as text() does, and then in the other ways in which upstreams may read it.

@@ -123,6 +123,12 @@ bool is_octal(std::string_view text) noexcept {
 
 bool is_space(char c) noexcept { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
+// Whether some program ends a cookie's value without quotes at this character: Python's
+// http.cookies at the first ones, and WebOb at all.
+bool may_end_value(char c) noexcept {
+  return is_space(c) || c == '\\' || c == '"' || c == '[' || c == ']' || c < '\x20' || c > '\x7e';
+}
+
 // Whether a cookie's value, a text without white space around it, is the same to all programs.
 bool is_clear(std::string_view value) noexcept {
   if (value.starts_with('"')) {
@@ -130,8 +136,8 @@ bool is_clear(std::string_view value) noexcept {
     while (end < value.size() && value[end] != '"') end += value[end] == '\\' ? 2 : 1;
     // Node's cookie 0.6 drops the first and the last character behind any such quote.
     if (end + 1 != value.size()) return false;
-  } else if (std::ranges::any_of(value, is_space)) {
-    return false;  // Python's http.cookies ends a value there
+  } else if (std::ranges::any_of(value, may_end_value)) {
+    return false;
   }
   return value.find(',') == value.npos;  // ASP.NET ends it there
 }
