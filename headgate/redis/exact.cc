@@ -49,6 +49,7 @@ std::vector<KeyState> states_of(const Part& part, std::span<const std::string_vi
   return states;
 }
 
+constexpr const char* no_answer = "Redis did not answer in time";
 const std::string unexpected = "Redis sent a reply of an unexpected form";
 
 }  // namespace
@@ -70,11 +71,17 @@ void Exact::decide_by_scripts(std::shared_ptr<Part> part) {
   if (part->count(Way::swapped) == 0) return decide_scripted(std::move(part));
   // It does not wait behind a patient part of the same key.
   if (!part->patient && router_.is_stalled(part->slot)) {
-    fault_.note("Redis does not answer in time");
+    fault_.note(no_answer);
     return part->end(Part::Outcome::undecided);
   }
   part->hold = "too many requests of one key wait for each other";
+  part->answers_before = answers_;
   begin(waiting_.add(std::move(part)));
+}
+
+const char* Exact::why_late(const Part& part) {
+  const bool answers = answers_ > part.answers_before && !router_.is_stalled(part.slot);
+  return answers && part.hold != nullptr ? part.hold : no_answer;
 }
 
 // ---- too late
@@ -309,6 +316,7 @@ void Exact::Exchange::has_read(std::span<const std::string_view> values, Instant
 
 void Exact::Exchange::attempt(Instant now) {
   exact_.clock_.note(now);
+  ++exact_.answers_;
   end(batch_.take_unawaited(), Part::Outcome::undecided);
   const std::vector<ScriptBundle> bundles = batch_.decide(now, exact_.options_.clock);
   if (!bundles.empty()) return write(bundles, now);

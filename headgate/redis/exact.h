@@ -32,6 +32,8 @@ class Exact {
   // flush().
   void decide(std::shared_ptr<Part> part);
   void flush();
+  // What a part that is not over waits for, as a sentence.
+  [[nodiscard]] const char* why_late(const Part& part);
   // Releases the slots that an admitted part has taken and that nobody uses. May throw.
   void release(const Part& late);
 
@@ -54,7 +56,8 @@ class Exact {
   LastFault& fault_;
   std::vector<std::shared_ptr<Part>> gathered_;  // until flush()
   std::size_t gathered_charges_ = 0;
-  WaitingParts waiting_;  // those with swapped charges
+  WaitingParts waiting_;       // those with swapped charges
+  std::uint64_t answers_ = 0;  // to exchanges
 };
 
 }  // namespace headgate::redis

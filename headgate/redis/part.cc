@@ -5,16 +5,24 @@
 #include <variant>
 
 #include "headgate/redis/all_or_none.h"
-#include "headgate/redis/denials.h"
 #include "headgate/redis/linear_args.h"
 
 namespace headgate::redis {
+
+namespace {
+
+// A refund that says when the units were taken.
+bool is_known_refund(const store::Charge& charge) noexcept {
+  return charge.op == limit::Op::refund && charge.since != Instant{};
+}
+
+}  // namespace
 
 void Part::add(const store::Charge& charge, std::string key) {
   if (charge.op == limit::Op::spend && std::holds_alternative<limit::Concurrency>(*charge.law)) {
     slots.push_back({charges.size(), charge.cost, *charge.law});
   }
-  patient = patient || redis::corrects(charge.op);
+  patient = patient || is_known_refund(charge);
   charges.push_back(charge);
   ways.push_back(key.empty()                        ? Way::here
                  : decided_by_script(charge, given) ? Way::scripted
@@ -22,10 +30,7 @@ void Part::add(const store::Charge& charge, std::string key) {
   keys.push_back(std::move(key));
 }
 
-bool Part::corrects() const noexcept {
-  return std::ranges::any_of(
-      charges, [](const store::Charge& charge) { return redis::corrects(charge.op); });
-}
+bool Part::gives_back() const noexcept { return std::ranges::any_of(charges, is_known_refund); }
 
 void Part::keep_charges() {
   laws.reserve(charges.size());
@@ -34,7 +39,7 @@ void Part::keep_charges() {
     charges[i].law = &laws.back();
     charges[i].key = keys[i];
     charges[i].shared = nullptr;
-    if (!redis::corrects(charges[i].op)) {
+    if (!is_known_refund(charges[i])) {
       charges[i].op = limit::Op::peek;
       charges[i].cost = 0;
     }

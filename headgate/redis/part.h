@@ -54,7 +54,7 @@ struct Part {
   std::pmr::vector<Way> ways;          // one per charge
   std::uint16_t slot = 0;
   std::optional<Instant> given;  // the caller's time, if it decides
-  bool patient = false;          // as store::Bundle, and what corrects always is
+  bool patient = false;          // as store::Bundle, and what gives back always is
   // Whether the only charge is decided by Leasing.
   bool is_leased = false;
   BootClock::time_point asked = BootClock::now();  // before Redis was asked
@@ -79,10 +79,12 @@ struct Part {
   bool is_over = false;
   // Of a part that is not over although Redis answers: what it waits for, as a sentence.
   const char* hold = nullptr;
+  std::uint64_t answers_before = 0;  // of Redis to Exact, when it began to wait
 
-  // Whether it has refunds or debits. They are made also if nobody waits for them any more.
-  [[nodiscard]] bool corrects() const noexcept;
-  // To be called before the owner's charges are gone: keeps its refunds and debits, and only those.
+  // Whether it gives back what was taken in Redis. That is made also if nobody waits any more: no
+  // other store knows of it. Other corrections are made elsewhere if they are not decided.
+  [[nodiscard]] bool gives_back() const noexcept;
+  // To be called before the owner's charges are gone: keeps what it gives back, and only that.
   void keep_charges();
 
   void add(const store::Charge& charge, std::string key);

@@ -250,18 +250,16 @@ void Taking::leave() noexcept {
   for (Part& part : parts_) {
     if (part.is_leased || !bundles_[part.bundle].undecided) continue;
     try {
-      if (!part.is_over && part.corrects()) part.keep_charges();
+      if (!part.is_over && part.gives_back()) part.keep_charges();
       if (part.is_over) deciders_->exact.release(part);
     } catch (const std::bad_alloc&) {  // slots are free when their lease ends
     }
   }
 }
 
-const char* Taking::why_late() const noexcept {
-  for (const Part& part : parts_) {
-    if (!part.is_over && part.hold != nullptr) return part.hold;
-  }
-  return "Redis did not answer in time";
+const char* Taking::why_late() const {
+  const auto part = std::ranges::find(parts_, false, &Part::is_over);
+  return deciders_->exact.why_late(part == parts_.end() ? parts_.front() : *part);
 }
 
 void Taking::complete() noexcept {

@@ -62,8 +62,8 @@ class Taking final : public std::enable_shared_from_this<Taking>,
   // Completes the call; bundles that are not decided stay undecided, and of them, what is to be
   // given back is given back later. Does nothing if that was done before.
   void complete() noexcept;
-  // Why bundles are not decided yet, as a sentence.
-  [[nodiscard]] const char* why_late() const noexcept;
+  // Why bundles are not decided yet, as a sentence. REQUIRES: begin(), and not complete.
+  [[nodiscard]] const char* why_late() const;
 
   [[nodiscard]] bool is_complete() const noexcept { return is_complete_; }
   [[nodiscard]] bool is_patient() const noexcept { return patient_; }

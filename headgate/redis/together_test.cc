@@ -226,12 +226,21 @@ TEST(Together, ARefundForWhichNobodyWaitsAnyMoreIsMade) {
   const auto store = RedisStore::open(options).value();
   const limit::Law law =
       limit::make_law({10, 3600 * second}, {.algorithm = Algorithm::fixed_window}).value();
-  while (take(*store, {{&law, "\1a", 6}}).undecided) {
-  }
+  Taken taken;
+  do {
+    taken = take(*store, {{&law, "\1a", 6}});
+  } while (taken.undecided);
   server.stop();
+  const auto give_back = [&](std::uint64_t cost, Instant since) {
+    store::Charge charge{&law, "\1a", cost, Op::refund};
+    charge.since = since;
+    EXPECT_TRUE(take(*store, {charge}).undecided);
+  };
   // The first is under way when Redis stops; Redis is known to be late when the second comes.
-  EXPECT_TRUE(take(*store, {{&law, "\1a", 2, Op::refund}}).undecided);
-  EXPECT_TRUE(take(*store, {{&law, "\1a", 1, Op::refund}}).undecided);
+  give_back(2, *taken.now);
+  give_back(1, *taken.now);
+  // By name: this machine gives back what it has counted alone, and Redis nothing.
+  give_back(3, {});
   server.go_on();
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   Taken seen;
@@ -241,6 +250,24 @@ TEST(Together, ARefundForWhichNobodyWaitsAnyMoreIsMade) {
            std::chrono::steady_clock::now() < end);
   ASSERT_FALSE(seen.undecided);
   EXPECT_EQ(seen.decisions[0].remaining, 7u);
+}
+
+TEST(Together, AServerThatHangsIsTheReasonAlsoForThoseWhoWaitForOthers) {
+  const RedisServer server;
+  Options options;
+  options.nodes = {server.address()};
+  options.timeout = std::chrono::milliseconds(50);
+  const auto store = RedisStore::open(options).value();
+  const limit::Law law =
+      limit::make_law({10, 3600 * second}, {.algorithm = Algorithm::fixed_window}).value();
+  while (take(*store, {{&law, "\1a", 1}}).undecided) {
+  }
+  server.stop();
+  for (const Taken& taken : take_together(*store, {{{&law, "\1a"}}, {{&law, "\1a"}}})) {
+    EXPECT_TRUE(taken.undecided);
+  }
+  EXPECT_EQ(store->status().fault, "Redis did not answer in time");
+  server.go_on();
 }
 
 }  // namespace
