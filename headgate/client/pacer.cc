@@ -214,7 +214,18 @@ void Pacer::receive_denial(const Request& request, const field::ResponseView& vi
     back_off(now, std::uint64_t{1} << (doublings - 1));
   }
   // A limit that comes only with the denial was not in force, and is soon over.
-  if (first && !request.limited) learned_.denied(now, std::max(now, blocked_.at));
+  if (first && !request.limited) learned_.denied(now, required_wait_end(now));
+}
+
+// When the waits are over that the server requires, in whichever field, or that a back-off has set;
+// at least `now`. The pace is no part of it: the client chooses it.
+Instant Pacer::required_wait_end(Instant now) const noexcept {
+  Instant end = std::max(now, blocked_.at);
+  for (const Allowance& allowance : allowances_) {
+    const Next next = allowance.next(now, totals_, options_.mode, rest_);
+    if (next.why == Why::spent) end = std::max(end, next.at);
+  }
+  return end;
 }
 
 void Pacer::receive_admission(const Request& request, bool cached) noexcept {

@@ -96,6 +96,7 @@ class Pacer {
   void forget_other_partitions(const field::ResponseView& view);
   [[nodiscard]] bool limits_known() const noexcept;
   void receive_denial(const Request& request, const field::ResponseView& view, Instant now);
+  [[nodiscard]] Instant required_wait_end(Instant now) const noexcept;
   void receive_admission(const Request& request, bool cached) noexcept;
   void back_off(Instant now, std::uint64_t seconds) noexcept;
   void block(Instant now, Nanos wait, Nanos jitter, Why why) noexcept;

@@ -518,6 +518,26 @@ TEST_F(PacerLearnsTest, FromDenialsThatAloneHaveFields) {
                    {"RateLimit-Policy", R"("p";q=10;w=1)"}});
 }
 
+TEST_F(PacerLearnsTest, FromFieldsOfDenialsWithoutRetryAfter) {
+  expect_the_rate({{"RateLimit", R"("p";r=0;t=1)"}});
+}
+
+TEST_F(PacerLearnsTest, FromFieldsOfDenialsWithThePolicyButWithoutRetryAfter) {
+  expect_the_rate({{"RateLimit", R"("p";r=0;t=1)"}, {"RateLimit-Policy", R"("p";q=10;w=1)"}});
+}
+
+TEST_F(PacerLearnsTest, FromTheFieldsOfADenialWhileOtherRequestsAreUnderWay) {
+  warm_up();  // one request per second
+  ASSERT_EQ(burst(10), 10U);
+  answer(under_way.back(), 429, {{"RateLimit", R"("p";r=0;t=7)"}});
+  under_way.pop_back();
+  for (Request& request : under_way) answer(request, 200, {});
+  pass(7 * second);
+  exchange(200, {});
+  EXPECT_EQ(next().why, Why::pace);
+  EXPECT_NEAR(wait(), 1, 0.1);
+}
+
 TEST(PacerJitter, OnlyAdds) {
   Options options;
   Nanos least = 1'000 * second;
