@@ -545,6 +545,7 @@ extern "C" ngx_int_t init_module(ngx_cycle_t* cycle) noexcept {
 extern "C" ngx_int_t init_process(ngx_cycle_t* cycle) noexcept {
   const MainConf* conf = conf_of(cycle);
   if (conf == nullptr) return NGX_OK;
+  read_unsent_max();
   open_mailbox(*conf);
   begin_recording(*conf);
   begin_following(*conf);

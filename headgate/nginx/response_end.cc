@@ -1,14 +1,25 @@
 #include "headgate/nginx/response_end.h"
 
+#include <fcntl.h>
 #include <linux/sock_diag.h>
+#include <linux/sockios.h>
+#include <netinet/tcp.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdint>
+#include <limits>
 
 namespace headgate::nginx {
 namespace {
+
+// net.ipv4.tcp_notsent_lowat: for TCP sockets without a TCP_NOTSENT_LOWAT of their own. 0 if it
+// cannot be read.
+off_t system_unsent_max = 0;
 
 struct Rest {
   off_t bytes = 0;
@@ -47,9 +58,8 @@ const ngx_connection_t* connection_for(const ngx_http_request_t* r,
   return nullptr;
 }
 
-// Returns how many bytes the socket takes although the other side reads nothing. 0 if the system
-// does not say so.
-off_t send_room(ngx_socket_t socket) noexcept {
+// Returns how many bytes the send buffer has room for. 0 if the system does not say so.
+off_t buffer_room(ngx_socket_t socket) noexcept {
   std::array<std::uint32_t, SK_MEMINFO_VARS> memory{};
   socklen_t size = sizeof(memory);
   if (getsockopt(socket, SOL_SOCKET, SO_MEMINFO, memory.data(), &size) != 0) return 0;
@@ -58,14 +68,44 @@ off_t send_room(ngx_socket_t socket) noexcept {
   return memory[SK_MEMINFO_SNDBUF] - used;
 }
 
+// Returns how many bytes the socket takes before those that are not sent to the other side yet are
+// as many as allowed. 0 if the system does not say so.
+off_t unsent_room(const ngx_connection_t& connection) noexcept {
+  constexpr off_t unlimited = std::numeric_limits<std::uint32_t>::max();  // the kernel's default
+  if (connection.local_sockaddr->sa_family == AF_UNIX) return unlimited;
+  std::uint32_t own_max = 0;
+  socklen_t size = sizeof(own_max);
+  if (getsockopt(connection.fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &own_max, &size) != 0) return 0;
+  const off_t unsent_max = own_max != 0 ? own_max : system_unsent_max;
+  if (unsent_max == unlimited) return unlimited;
+  int unsent = 0;
+  if (ioctl(connection.fd, SIOCOUTQNSD, &unsent) != 0) return 0;
+  return unsent_max - unsent;
+}
+
+// Whether the socket takes so many bytes although the other side reads nothing.
+bool takes(const ngx_connection_t& connection, off_t bytes) noexcept {
+  return bytes <= buffer_room(connection.fd) && bytes <= unsent_room(connection);
+}
+
 // Whether nothing holds so many bytes back.
 bool go_out_at_once(ngx_http_request_t* r, off_t bytes) noexcept {
   if (has_limited_rate(r)) return false;
   const ngx_connection_t* connection = connection_for(r, bytes);
-  return connection != nullptr && connection->write->ready && bytes <= send_room(connection->fd);
+  return connection != nullptr && connection->write->ready && takes(*connection, bytes);
 }
 
 }  // namespace
+
+void read_unsent_max() noexcept {
+  system_unsent_max = 0;
+  const int file = open("/proc/sys/net/ipv4/tcp_notsent_lowat", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return;
+  std::array<char, 16> text{};  // "4294967295" is the longest
+  const ssize_t size = std::max<ssize_t>(read(file, text.data(), text.size()), 0);
+  close(file);
+  std::from_chars(text.data(), text.data() + size, system_unsent_max);
+}
 
 bool ends_with_header(ngx_http_request_t* r) noexcept {
   const ngx_uint_t status = r->headers_out.status;

@@ -2,6 +2,7 @@
 import gzip
 import os
 import signal
+import socket
 import subprocess
 import threading
 
@@ -315,6 +316,24 @@ def test_a_response_that_the_connection_does_not_take_holds_its_slot(nginx):
             ask_over_http2(connection, '/file')
         # The system takes a few of them.
         until(lambda: in_flight(server) >= 10, 'most of them are under way')
+    settles(server)
+
+
+def test_a_response_that_a_limit_of_unsent_bytes_holds_back_holds_its_slot(nginx):
+    """As with net.ipv4.tcp_notsent_lowat, which other tests would get, too."""
+    server = nginx(slots(), server=PROBE + 'sendfile on;', run=False)
+    (server.directory / 'html/file').write_bytes(bytes(1_000_000))
+    with socket.create_server(('127.0.0.1', server.port)) as listener:
+        listener.setblocking(False)
+        # Connections have the options of the socket that they come from.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, 16_384)
+        server.start(listener)
+    connections = open_many(server, 6, '/file')
+    for connection in connections:
+        assert b' 200 ' in connection.take(100)
+    assert in_flight(server) == 6
+    for connection in connections:
+        connection.close()
     settles(server)
 
 

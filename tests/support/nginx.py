@@ -69,8 +69,13 @@ http {{
         return {**os.environ, 'LD_PRELOAD': PRELOAD,
                 'ASAN_OPTIONS': f'detect_leaks=0:log_path={self.directory}/asan'}
 
-    def start(self):
-        self.process = subprocess.Popen(self.command(), env=self.environment,
+    def start(self, listener=None):
+        """`listener`: a socket that listens on self.port, for nginx to inherit."""
+        environment, inherited = self.environment, []
+        if listener is not None:
+            inherited = [listener.fileno()]
+            environment = {**environment, 'NGINX': f'{listener.fileno()};'}
+        self.process = subprocess.Popen(self.command(), env=environment, pass_fds=inherited,
                                         stderr=subprocess.DEVNULL)
         until(self.ready, 'nginx answers')
         return self
