@@ -84,7 +84,10 @@ bool is_apart(const Policy& policy, const Grant& own, const Grant& grant) {
 // window would give back what was spent under the longer one.
 void set_apart(const Policy& policy, const Grant& of_key, const Grant& grant, std::string& text) {
   if (!is_apart(policy, own_grant(policy, of_key), grant)) return;
-  append_counted(text, [&](std::string& out) { state_kind(policy.terms, grant).append_to(out); });
+  append_counted(text, [&](std::string& out) {
+    const StateKind own = state_kind(policy.terms, policy.grants.front());
+    state_kind(policy.terms, grant).append_to(out, own);
+  });
 }
 
 // Appends the parts of a key, length-prefixed, with this path if one is given. Returns the offset

@@ -15,16 +15,15 @@ StateKind state_kind(const limit::Terms& terms, const Grant& grant) noexcept {
           .leased = shared != nullptr && shared->leased > 0};
 }
 
-void StateKind::append_to(std::string& out) const {
+void StateKind::append_to(std::string& out, const StateKind& own) const {
   constexpr auto second = static_cast<std::uint64_t>(nanos_per_second);
   out += std::to_string(static_cast<std::uint64_t>(window / nanos_per_second));
   const auto nanos = static_cast<std::uint64_t>(window % nanos_per_second);
   if (nanos > 0) out += '.' + std::to_string(second + nanos).substr(1);
-  for (const std::uint64_t number : {debt, std::uint64_t{law}, std::uint64_t{outage_law}}) {
-    out += '/';
-    out += std::to_string(number);
-  }
-  if (leased) out += "/leased";
+  if (debt != own.debt) out += "/debt";
+  if (law != own.law) out += "/law";
+  if (outage_law != own.outage_law) out += "/outage";
+  if (leased != own.leased) out += "/leased";
 }
 
 }  // namespace headgate::policy

@@ -21,8 +21,10 @@ struct StateKind {
 
   friend bool operator==(const StateKind&, const StateKind&) = default;
 
-  // Appends a text that no other kind has: what sets a key's states apart. Stores keep it.
-  void append_to(std::string& out) const;
+  // Appends what sets states of this kind apart from those under the key's own numbers. Stores keep
+  // it, so it has what a reload with other numbers leaves as it is: the window, and in what else
+  // this kind differs from `own`, that of the policy's own numbers.
+  void append_to(std::string& out, const StateKind& own) const;
 };
 
 // `terms`: of the grant's policy.

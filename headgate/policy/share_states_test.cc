@@ -96,9 +96,39 @@ TEST(ShareStates, EachStateThatIsApartIsListed) {
             (std::set{key_beside(*policies, nobody), key_beside(*policies, one_that_gets_less)}));
 }
 
-TEST(ShareStates, EachKindHasATextOfItsOwn) {
+// As a reload changes numbers.
+TEST(ShareStates, WhatIsApartStaysUnderItsKeyAsNumbersChange) {
+  const auto key_of = [](int quota, const char* more) {
+    const auto policies =
+        policies_of(std::string(more) + "window: 600s, quota: " + std::to_string(quota) +
+                    ", overrides: [{ids: [10.0.0.0/8], quota: 1000, window: 1h}]");
+    return key_beside(*policies, nobody);
+  };
+  EXPECT_EQ(key_of(10, ""), key_of(11, ""));
+  EXPECT_EQ(key_of(10, "algorithm: fixed-window, delay: 1s, "),
+            key_of(11, "algorithm: fixed-window, delay: 1s, "));
+}
+
+// A client that names many others who get less has two buckets besides its own.
+TEST(ShareStates, AllThatGetLessAreOne) {
+  std::string policy =
+      "quota: 50, window: 600s, algorithm: fixed-window, delay: 1s, "
+      "overrides: [{ids: [10.0.0.0/8], quota: 100}";
+  for (int i = 1; i <= 9; ++i) {
+    policy += ", {ids: [192.0.2." + std::to_string(i) + "], quota: " + std::to_string(9 + i) + '}';
+  }
+  const auto policies = policies_of(policy + ']');
+  std::set<std::string> keys{key_beside(*policies, nobody)};
+  for (int i = 1; i <= 9; ++i) {
+    keys.insert(key_beside(*policies, "for=192.0.2." + std::to_string(i)));
+  }
+  EXPECT_EQ(keys.size(), 2U);
+}
+
+TEST(ShareStates, EachDifferenceHasATextOfItsOwn) {
+  const StateKind own{.window = nanos_per_second};
   const StateKind kinds[] = {
-      {.window = nanos_per_second},
+      own,
       {.window = nanos_per_second + 5},
       {.window = 10 * nanos_per_second},
       {.window = nanos_per_second, .debt = 1},
@@ -109,7 +139,7 @@ TEST(ShareStates, EachKindHasATextOfItsOwn) {
   std::set<std::string> texts;
   for (const StateKind& kind : kinds) {
     std::string text;
-    kind.append_to(text);
+    kind.append_to(text, own);
     EXPECT_TRUE(texts.insert(text).second) << text;
   }
 }
