@@ -67,8 +67,11 @@ template <class L, class CellTable, class Other>
                                         const CellAddress& address, const Clock& clock,
                                         limit::Op op, std::uint64_t cost, Instant since,
                                         Instant now, limit::Decision& answer) noexcept {
+  // What gives all back cuts nothing, and leaves a quota that is full at the time of the request.
+  const bool gives_all = op == limit::Op::refund && cost >= limit::Quota::cost_max;
   const auto step = [&](const auto& state) {
-    return apply_op(law, state, op, cost, state ? current(law, *state, now, clock) : now);
+    const bool is_cut = state && !gives_all;
+    return apply_op(law, state, op, cost, is_cut ? current(law, *state, now, clock) : now);
   };
   const UnkeptCharge charge{address.hash, room_of<L>(), op, cost, since, now};
   answer = mine.transact(address, law, now, step, MigrationSource{other, address.hash},
