@@ -49,6 +49,7 @@ std::vector<KeyState> states_of(const Part& part, std::span<const std::string_vi
   return states;
 }
 
+constexpr const char* too_many = "too many requests of one key wait for each other";
 constexpr const char* no_answer = "Redis did not answer in time";
 const std::string unexpected = "Redis sent a reply of an unexpected form";
 
@@ -74,7 +75,7 @@ void Exact::decide_by_scripts(std::shared_ptr<Part> part) {
     fault_.note(no_answer);
     return part->end(Part::Outcome::undecided);
   }
-  part->hold = "too many requests of one key wait for each other";
+  part->hold = too_many;
   part->answers_before = answers_;
   begin(waiting_.add(std::move(part)));
 }
@@ -348,7 +349,10 @@ void Exact::Exchange::has_written(const net::RespReply& reply) {
     if (!batch_.is_answered_by(*read)) return fail(unexpected);
     end(batch_.take_decided(*read));
     if (batch_.parts().empty()) return over();
-    if (!batch_.leaves_values(*read)) return this->read();
+    if (!batch_.leaves_values(*read)) {
+      for (const std::shared_ptr<Part>& part : batch_.parts()) part->hold = too_many;
+      return this->read();
+    }
   }
   if (!read->now) return fail(unexpected);
   attempt(*read->now);

@@ -18,6 +18,9 @@
 namespace headgate::redis {
 namespace {
 
+// Made at the start: Link::fault() may not run out of memory.
+const std::string stalled = "it does not answer in time";
+
 using boost::asio::generic::stream_protocol;
 using boost::system::error_code;
 using std::chrono::milliseconds;
@@ -106,7 +109,6 @@ const std::string* Link::fault(bool patient) const noexcept {
   if (until == Time::max()) return nullptr;
   if (until == Time::min()) return &why_;
   if (patient) return nullptr;
-  static const std::string stalled = "it does not answer in time";
   return Steady::now() > until ? &stalled : nullptr;
 }
 
