@@ -60,11 +60,16 @@ def encoded(*words):
     return b'*%d\r\n' % len(words) + b''.join(b'$%d\r\n%s\r\n' % (len(word), word) for word in words)
 
 
-def linear(ends=True, cost=1):
-    """One charge, as headgate/redis/linear_args.cc writes it; `ends`: the last one of its bundle."""
+def linear(cost=1):
+    """One charge, as headgate/redis/linear_args.cc writes it."""
     window = QUOTA * INTERVAL
     spans = [part for span in (cost * INTERVAL, window, window) for part in divmod(span, 10**9)]
-    return struct.pack('<Bddddddd', 17 if ends else 1, 1, *spans)
+    return struct.pack('<Bddddddd', 1, 1, *spans)
+
+
+def bundle(charges, writes=0):
+    """One bundle, as headgate/redis/script_call.cc writes it."""
+    return bytes([charges, 0, writes, 1])
 
 
 def key(policy, number):
@@ -89,22 +94,22 @@ class Variants:
     def policies(self, count):
         def calls(number):
             keys = [key(f'p{i}', number) for i in range(count)]
-            return [encoded('EVALSHA', self.take, count, *keys, '', linear(False) * (count - 1) + linear())]
+            return [encoded('EVALSHA', self.take, count, *keys, '', linear() * count, bundle(count))]
         return calls
 
     def bundles(self, count):
         """So many clients' requests, which came together."""
         def calls(number):
             keys = [key('p0', (number + i * 7919) % KEYS) for i in range(count)]
-            return [encoded('EVALSHA', self.take, count, *keys, '', linear() * count)]
+            return [encoded('EVALSHA', self.take, count, *keys, '', linear() * count, bundle(1) * count)]
         return calls
 
     def swapped(self, number):
         """The two calls of a fixed window: the state is read, and written. (Always the same one here.)"""
         name, state = key('fixed', number), b'x' * 24
-        time = struct.pack('<dddB', 1_700_000_000, 0, 1000, 0)
+        time = struct.pack('<ddd', 1_700_000_000, 0, 1000)
         return [encoded('MGET', name) + encoded('TIME'),
-                encoded('EVALSHA', self.take, 1, name, time, '', state, state, 61000, '', 0)]
+                encoded('EVALSHA', self.take, 1, name, time, '', bundle(0, 1), state, 1, state, 61000, '', 0)]
 
     def envoy(self, count):
         """What envoyproxy/ratelimit sends for so many limits."""

@@ -15,7 +15,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 import machine  # noqa: E402
 from programs import Programs, program, wait_until  # noqa: E402
-from redis_calls import Redis, Variants, bytes_per_key, encoded, key, linear, measure  # noqa: E402
+from redis_calls import Redis, Variants, bundle, bytes_per_key, encoded, key, linear, measure  # noqa: E402
 
 # As in redis_calls.py: no key is denied, and none expires.
 LAWS = {'linear': '1000000/60000000s', 'fixed-window': 'fixed-window:1000000/1d',
@@ -75,7 +75,7 @@ def compare(module, rounds, calls, say):
         further = (medians[TEN] - medians[ONE]) / 9
         yield further <= 1.2, 'HG.TAKE, each further key', f'{further:.2f} us', '<= 1.2 us'
         by_script = bytes_per_key(redis, lambda number: [
-            encoded('EVALSHA', scripts.take, 1, key('linear0', number), '', linear(MANY))])
+            encoded('EVALSHA', scripts.take, 1, key('linear0', number), '', linear(MANY), bundle(1))])
         size = bytes_per_key(redis, take('linear', cost=MANY))
         yield size <= 100, f'a key of the module (of the script: {by_script:.0f})', f'{size:.0f} bytes', '<= 100 bytes'
 
