@@ -32,37 +32,25 @@ end
 
 local linear = #ARGV[2] / 57
 local swapped = #KEYS - linear
-local reply
 
--- Appends the values of the swapped keys. One that is no text is none of ours, and is replaced.
-local function append_swapped()
-  if not clock then
-    clock = call('TIME')
-    reply[1], reply[2] = clock[1], clock[2]
-  end
-  for i = linear + 1, #KEYS do
-    local value = pcall('GET', KEYS[i])
-    reply[#reply + 1] = type(value) ~= 'table' and value
-  end
-end
-
+local changed = false
 for i = 1, swapped do
   local value = pcall('GET', KEYS[linear + i])
   if type(value) == 'table' then
+    -- One that is no text is none of ours, and is replaced.
     if not string.find(value.err, 'WRONGTYPE', 1, true) then return value end
     value = false
   end
   if (value or '') ~= ARGV[3 + i] then
-    reply = {clock and clock[1], clock and clock[2], -1}
-    append_swapped()
-    return reply
+    changed = true
+    break
   end
 end
 
-reply = {clock and clock[1] or 0, clock and clock[2] or 0, ''}
-local written = {}  -- per swapped key, where in ARGV its last value is
+local reply = {clock and clock[1] or 0, clock and clock[2] or 0, changed and -1 or ''}
+local written = swapped > 0 and {}  -- per swapped key, where in ARGV its last value is
 local at, last = 4 + swapped, 0
-for bundle = 1, #ARGV[3], 4 do
+for bundle = 1, changed and 0 or #ARGV[3], 4 do
   local charges, denied, writes_to, foreseen = byte(ARGV[3], bundle, bundle + 3)
   local first = last + 1
   last = last + charges
@@ -176,8 +164,19 @@ for bundle = 1, #ARGV[3], 4 do
   if writes_to > 0 and admitted ~= (foreseen == 1) and bundle + 4 < #ARGV[3] then break end
 end
 
-for i, value in pairs(written) do
-  call('SET', KEYS[linear + i], ARGV[value], 'PX', ARGV[value + 1])
+if swapped > 0 then
+  for i, value in pairs(written) do
+    call('SET', KEYS[linear + i], ARGV[value], 'PX', ARGV[value + 1])
+  end
+  if changed or 4 * #reply[3] < #ARGV[3] then
+    if not clock then
+      clock = call('TIME')
+      reply[1], reply[2] = clock[1], clock[2]
+    end
+    for i = linear + 1, #KEYS do
+      local value = pcall('GET', KEYS[i])
+      reply[#reply + 1] = type(value) ~= 'table' and value
+    end
+  end
 end
-if 4 * #reply[3] < #ARGV[3] then append_swapped() end
 return reply
