@@ -57,8 +57,13 @@ Batch::Parts Batch::take_unawaited() {
   const auto awaited =
       std::stable_partition(parts_.begin(), parts_.end(),
                             [](const std::shared_ptr<Part>& part) { return !part->has_charges(); });
-  Parts taken(std::make_move_iterator(parts_.begin()), std::make_move_iterator(awaited));
-  parts_.erase(parts_.begin(), awaited);
+  return take_first(static_cast<std::size_t>(awaited - parts_.begin()));
+}
+
+Batch::Parts Batch::take_first(std::size_t count) {
+  const auto end = parts_.begin() + static_cast<std::ptrdiff_t>(count);
+  Parts taken(std::make_move_iterator(parts_.begin()), std::make_move_iterator(end));
+  parts_.erase(parts_.begin(), end);
   return taken;
 }
 
@@ -134,8 +139,9 @@ std::vector<ScriptBundle> Batch::decide(Instant now, Clock clock) {
       if (value.ttl == 0) continue;
       values[place] = value.bytes;
       if (is_scripted) continue;
-      if (writes[place] == nullptr)
+      if (writes[place] == nullptr) {
         writes[place] = &bundle.writes.emplace_back(Write{place, {}, {}});
+      }
       writes[place]->admitted = std::move(value);
     }
   }
@@ -175,8 +181,9 @@ bool Batch::is_answered_by(const ScriptReply& reply) const {
   const std::size_t decided = reply.verdicts.size();
   if (decided == 0 || decided > steps_.size()) return false;
   std::size_t values = leaves_values(reply) ? swapped_.keys.size() : 0;
-  for (std::size_t s = 0; s < decided; ++s)
+  for (std::size_t s = 0; s < decided; ++s) {
     values += parts_[steps_[s].end - 1]->count(Way::scripted);
+  }
   return reply.values.size() == values;
 }
 
@@ -206,11 +213,8 @@ Batch::Parts Batch::take_decided(const ScriptReply& reply) {
     values = values.subspan(mine);
     part.outcome = reply.verdicts[s] == '1' ? Part::Outcome::admitted : Part::Outcome::denied;
   }
-  const auto end = parts_.begin() + static_cast<std::ptrdiff_t>(decided);
-  Parts taken(std::make_move_iterator(parts_.begin()), std::make_move_iterator(end));
-  parts_.erase(parts_.begin(), end);
   if (leaves_values(reply)) std::copy(values.begin(), values.end(), values_.begin());
-  return taken;
+  return take_first(decided);
 }
 
 }  // namespace headgate::redis

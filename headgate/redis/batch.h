@@ -68,6 +68,7 @@ class Batch {
     std::vector<std::string> before;  // of its last part: what each charge has found
   };
 
+  [[nodiscard]] Parts take_first(std::size_t count);
   // Where the value of a charge's key is. REQUIRES: it is not decided here.
   [[nodiscard]] std::size_t place_of(const Part& part, std::size_t charge) const;
   [[nodiscard]] static std::vector<KeyState> states_of(const Part& part,

@@ -25,10 +25,11 @@ using limit::Op;
 
 constexpr Nanos second = nanos_per_second;
 
-std::unique_ptr<RedisStore> open(const RedisServer& server, Clock clock) {
+std::unique_ptr<RedisStore> open(const RedisServer& server, Clock clock,
+                                 std::chrono::milliseconds timeout = std::chrono::seconds(60)) {
   Options options;
   options.nodes = {server.address()};
-  options.timeout = std::chrono::seconds(60);
+  options.timeout = timeout;
   options.clock = clock;
   return RedisStore::open(options).value();
 }
@@ -220,10 +221,7 @@ TEST(Together, LargeLogsBesideALinearQuotaAreSentInSmallCalls) {
 // What a store gives back because another one denies, it gives back once.
 TEST(Together, ARefundForWhichNobodyWaitsAnyMoreIsMade) {
   const RedisServer server;
-  Options options;
-  options.nodes = {server.address()};
-  options.timeout = std::chrono::milliseconds(50);
-  const auto store = RedisStore::open(options).value();
+  const auto store = open(server, Clock::redis, std::chrono::milliseconds(50));
   const limit::Law law =
       limit::make_law({10, 3600 * second}, {.algorithm = Algorithm::fixed_window}).value();
   Taken taken;
@@ -254,10 +252,7 @@ TEST(Together, ARefundForWhichNobodyWaitsAnyMoreIsMade) {
 
 TEST(Together, AServerThatHangsIsTheReasonAlsoForThoseWhoWaitForOthers) {
   const RedisServer server;
-  Options options;
-  options.nodes = {server.address()};
-  options.timeout = std::chrono::milliseconds(50);
-  const auto store = RedisStore::open(options).value();
+  const auto store = open(server, Clock::redis, std::chrono::milliseconds(50));
   const limit::Law law =
       limit::make_law({10, 3600 * second}, {.algorithm = Algorithm::fixed_window}).value();
   while (take(*store, {{&law, "\1a", 1}}).undecided) {
